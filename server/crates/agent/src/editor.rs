@@ -1,0 +1,158 @@
+//! The port to whoever shows the agent's work: an editor, the command line, a test.
+//!
+//! Invariant: nothing here knows LSP, URIs or UTF-16. A transaction is applied wholly or not at
+//! all, and `apply` returns only when the document store holds the resulting text.
+
+use async_trait::async_trait;
+use protocol::acp;
+use text::{ChangeSet, Rope};
+use vfs::{Location, Snapshot};
+
+/// What the agent needs from the outside.
+#[async_trait]
+pub trait Editor: Send + Sync {
+    /// Shows an update. Keeps order, never waits.
+    fn update(&self, update: acp::UpdateSessionNotification);
+
+    /// Asks the person and waits for the answer. Everything sent by [`Editor::update`] before is
+    /// shown first. Dropping the future withdraws the question.
+    async fn ask(&self, request: acp::RequestPermissionRequest) -> Answer;
+
+    /// Applies a transaction to open documents (through the editor) and closed files (on disk).
+    async fn apply(&self, transaction: Transaction) -> Result<Applied, ApplyError>;
+
+    /// Saves open documents; one outcome a location, in order.
+    async fn save(&self, locations: &[Location]) -> Vec<Saved>;
+
+    /// Tells that a session's busy state or its waiting prompts changed.
+    fn status(&self, status: Status);
+}
+
+/// The person's answer to a permission request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// An option was chosen, with what came along in `_meta.copydesk`.
+    Selected { option: String, extras: Extras },
+    /// The question was withdrawn or the client went away.
+    Cancelled,
+    /// There is nobody to ask.
+    Nobody,
+}
+
+/// What may come along with an answer.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default)]
+pub struct Extras {
+    /// Words for the model.
+    pub feedback: Option<String>,
+    /// The whole changed tool input.
+    pub input: Option<serde_json::Value>,
+    /// The rule to remember in place of the suggested one.
+    pub rule: Option<String>,
+}
+
+/// Edits that belong together, of one call.
+#[derive(Clone, Debug)]
+pub struct Transaction {
+    /// The session they belong to.
+    pub session: String,
+    /// The tool call they belong to.
+    pub call: String,
+    /// A few words for the editor's undo list.
+    pub label: String,
+    /// The edits, one a file.
+    pub ops: Vec<FileOp>,
+    /// Who let them through.
+    pub approval: Approval,
+}
+
+/// Who let an edit through; decides whether a clean buffer is saved at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approval {
+    /// The person allowed this very call.
+    Person,
+    /// A rule or the mode did.
+    Policy,
+}
+
+/// One file's part of a transaction.
+#[derive(Clone, Debug)]
+pub enum FileOp {
+    /// Changes the text that `base` holds.
+    Modify { base: Box<Snapshot>, changes: ChangeSet },
+    /// Makes a file that does not exist.
+    Create { location: Location, text: String },
+    /// Deletes a whole file.
+    Delete { location: Location },
+}
+
+/// What a transaction did.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// One entry an operation, in order.
+    pub files: Vec<AppliedFile>,
+}
+
+/// What became of one file.
+#[derive(Clone, Debug)]
+pub struct AppliedFile {
+    /// The file.
+    pub location: Location,
+    /// Its text just before; empty for a new file.
+    pub before: Rope,
+    /// Its text just after; empty for a deleted file.
+    pub after: Rope,
+    /// From `before` to `after`, rebased over what the person typed meanwhile.
+    pub changes: ChangeSet,
+    /// Where the text is now.
+    pub kept: Kept,
+}
+
+/// Where the text of an applied edit is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kept {
+    /// On disk.
+    Disk,
+    /// In the editor's buffer, unsaved, for this reason.
+    Buffer { reason: String },
+}
+
+/// Why a transaction was not applied. Nothing of it is left behind, except where `Conflict` says so.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// The person changed the same place meanwhile; `current` is the text there now.
+    #[error("{location} changed in the meantime")]
+    Stale { location: Location, first_line: usize, current: String },
+    /// The editor or the file system refused.
+    #[error("{location}: {reason}")]
+    Refused { location: Location, reason: String },
+    /// The text cannot be kept in the file's encoding.
+    #[error("{location} is {encoding}, which cannot hold {character:?} (line {line})")]
+    Unencodable { location: Location, encoding: String, character: char, line: usize },
+    /// A later file failed and an earlier one could not be taken back because of newer typing.
+    #[error("{failed}; {kept} keeps its part of the edit because it was changed meanwhile")]
+    Conflict { failed: String, kept: Location },
+    /// The turn was cancelled.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// What became of a document that was to be saved.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Saved {
+    /// It is on disk.
+    Yes,
+    /// It is not, for this reason.
+    No(String),
+}
+
+/// The state of one session, for badges and status bars.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Status {
+    /// The session.
+    pub session: String,
+    /// Whether a turn runs.
+    pub busy: bool,
+    /// Prompts waiting for the person.
+    pub waiting: usize,
+}

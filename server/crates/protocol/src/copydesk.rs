@@ -1,0 +1,345 @@
+//! The `copydesk/*` messages: camelCase, LSP places, open enums, `_meta` everywhere.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::acp::ContentBlock;
+
+/// The version of the `copydesk/*` extension, exchanged at `initialize`.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// Free-form data beside any message.
+pub type Meta = Map<String, Value>;
+
+/// A zero-based place in a document, in the position encoding negotiated at `initialize`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Position {
+    /// Zero-based line.
+    pub line: u32,
+    /// Zero-based column in units of the negotiated encoding.
+    pub character: u32,
+}
+
+/// A half-open range of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Range {
+    /// First position inside.
+    pub start: Position,
+    /// First position outside.
+    pub end: Position,
+}
+
+/// What the client can do beyond LSP: `capabilities.experimental.copydesk` of `initialize`.
+/// An absent marker means that plain LSP is used for the thing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClientMarkers {
+    /// The version the client speaks.
+    pub protocol_version: u32,
+    /// Answers `session/request_permission`.
+    pub permission: Option<Meta>,
+    /// Answers `elicitation/create` in form mode.
+    pub elicitation: Option<Meta>,
+    /// Answers `copydesk/editor/save`.
+    pub save: Option<Meta>,
+    /// Answers `copydesk/editor/diagnostics`.
+    pub diagnostics: Option<Meta>,
+    /// Answers `copydesk/editor/request`.
+    pub language_request: Option<Meta>,
+    /// Sends `copydesk/editor/didChangeState`.
+    pub editor_state: Option<Meta>,
+    /// Draws pending hunks itself from `copydesk/review/didChange`.
+    pub review: Option<Meta>,
+    /// Answers `copydesk/editor/notebookEdit`.
+    pub notebook: Option<Meta>,
+}
+
+/// What the server offers: `capabilities.experimental.copydesk` of the `initialize` result.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerMarkers {
+    /// The version of `copydesk/*` the server speaks.
+    pub protocol_version: u32,
+    /// The server's own version.
+    pub version: String,
+    /// ACP v2 session capabilities.
+    pub session: Value,
+}
+
+/// `copydesk/tool/list` parameters.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolListParams {
+    /// The session whose tools are listed; absent: those of a new session.
+    pub session_id: Option<String>,
+    /// The dialect to show them in; absent: the session's own.
+    pub dialect: Option<String>,
+}
+
+/// `copydesk/tool/list` result.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolListResult {
+    /// Every tool the session can call.
+    pub tools: Vec<ToolInfo>,
+}
+
+/// One tool as the model sees it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolInfo {
+    /// The name in the dialect.
+    pub name: String,
+    /// The name that rules, hooks and logs use.
+    pub canonical_name: String,
+    /// What the model reads.
+    pub description: String,
+    /// JSON Schema of the input.
+    pub input_schema: Value,
+    /// ACP tool kind (`read`, `edit`, `search`, `execute`, …).
+    pub kind: String,
+    /// Whether only the name is shown until the tool is loaded.
+    pub deferred: bool,
+}
+
+/// `copydesk/tool/call` parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallParams {
+    /// The session the call belongs to; absent: the person's own session of the workspace.
+    #[serde(default)]
+    pub session_id: Option<String>,
+    /// Canonical name or an alias.
+    pub name: String,
+    /// The tool's input.
+    #[serde(default)]
+    pub input: Value,
+    /// The dialect whose names and fields the call uses.
+    #[serde(default)]
+    pub dialect: Option<String>,
+}
+
+/// `copydesk/tool/call` result.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallResult {
+    /// What the model would read.
+    pub content: Vec<ContentBlock>,
+    /// Whether the tool failed, was denied or rejected.
+    pub is_error: bool,
+    /// The id of the card.
+    pub tool_call_id: String,
+}
+
+/// Names one tool call of a session: `copydesk/toolCall/cancel` and `copydesk/toolCall/background`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallRef {
+    /// The session.
+    pub session_id: String,
+    /// The card's id.
+    pub tool_call_id: String,
+}
+
+/// `copydesk/toolCall/background` result.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BackgroundResult {
+    /// The job the command became.
+    pub job_id: String,
+}
+
+/// `copydesk/editor/save` parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SaveParams {
+    /// Documents to save.
+    pub uris: Vec<String>,
+}
+
+/// `copydesk/editor/save` result.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SaveResult {
+    /// One entry a document.
+    pub results: Vec<SavedDocument>,
+}
+
+/// What became of one document that was to be saved.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SavedDocument {
+    /// The document.
+    pub uri: String,
+    /// Whether it is on disk now.
+    pub saved: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// `copydesk/editor/didChangeState` parameters: what only the editor knows of its documents.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EditorStateParams {
+    /// Where the person is.
+    pub active: Option<ActiveEditor>,
+    /// All open documents.
+    pub documents: Vec<DocumentState>,
+}
+
+/// The editor the person looks at.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ActiveEditor {
+    /// The document shown.
+    pub uri: String,
+    /// Selected ranges; an empty range is a cursor.
+    #[serde(default)]
+    pub selections: Vec<Range>,
+    /// Ranges on screen.
+    #[serde(default)]
+    pub visible_ranges: Vec<Range>,
+}
+
+/// One open document. An entry holds for its version only.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentState {
+    /// The document.
+    pub uri: String,
+    /// The version the entry speaks of.
+    pub version: i32,
+    /// Whether the editor holds unsaved text.
+    #[serde(default)]
+    pub dirty: bool,
+    /// WHATWG label of the encoding the editor saves in.
+    #[serde(default)]
+    pub encoding: Option<String>,
+    /// Whether a byte order mark is written.
+    #[serde(default)]
+    pub bom: bool,
+    /// `lf`, `crlf`, `cr` or `mixed`.
+    #[serde(default)]
+    pub eol: Option<String>,
+    /// Whether the text ends in a line ending.
+    #[serde(default)]
+    pub final_newline: bool,
+    /// Whether the editor refuses changes.
+    #[serde(default)]
+    pub read_only: bool,
+}
+
+/// `copydesk/trust` parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TrustParams {
+    /// URI of the folder.
+    pub root: String,
+    /// Whether the person trusts it.
+    pub trusted: bool,
+}
+
+/// `copydesk/request/resolved` parameters: a prompt was answered, close it elsewhere.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestResolvedParams {
+    /// `_meta.copydesk.requestId` of the prompt.
+    pub request_id: String,
+    /// `client`, `policy` or `cancel`.
+    pub by: String,
+    /// The option chosen, or `cancelled`.
+    pub outcome: String,
+}
+
+/// `copydesk/status/didChange` parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusParams {
+    /// `normal`, `warning` or `error`.
+    pub kind: String,
+    /// Whether a turn runs.
+    pub busy: bool,
+    /// One line for a status bar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Prompts waiting for the person.
+    pub pending_permissions: u32,
+    /// Hunks waiting for the person.
+    pub pending_hunks: u32,
+}
+
+/// `copydesk/status` result: the facts a health check prints.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusResult {
+    /// The server's version.
+    pub version: String,
+    /// Its process id.
+    pub pid: u32,
+    /// The log file.
+    pub log_path: Option<String>,
+    /// Configuration files read.
+    pub config: Vec<String>,
+    /// `provider/model` in use.
+    pub model: Option<String>,
+    /// Language servers started by us.
+    pub language_servers: Vec<Value>,
+    /// MCP servers.
+    pub mcp_servers: Vec<Value>,
+    /// Running jobs.
+    pub jobs: Vec<Value>,
+    /// Open sessions.
+    pub sessions: Vec<Value>,
+    /// Configuration errors and parts that did not start.
+    pub problems: Vec<String>,
+}
+
+/// `copydesk/permission/list` result.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionListResult {
+    /// Remembered rules.
+    pub rules: Vec<RememberedRule>,
+}
+
+/// One remembered rule.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RememberedRule {
+    /// Names the rule for `copydesk/permission/remove`.
+    pub id: String,
+    /// The rule as written, e.g. `Bash(cargo test:*)`.
+    pub rule: String,
+    /// `allow`, `ask` or `deny`.
+    pub decision: String,
+    /// `session`, `local`, `project` or `user`.
+    pub scope: String,
+}
+
+/// `copydesk/permission/remove` parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionRemoveParams {
+    /// The rule's id.
+    pub id: String,
+}
+
+/// `copydesk/session/export` parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportParams {
+    /// The session.
+    pub session_id: String,
+    /// `markdown` or `json`.
+    pub format: String,
+}
+
+/// `copydesk/session/export` result.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ExportResult {
+    /// The whole conversation.
+    pub content: String,
+}
+
+/// Why a request failed: `error.data` of every `copydesk` error.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorData {
+    /// `stale`, `dirty-conflict`, `unrepresentable`, `outside-workspace`, `denied`, `too-large`,
+    /// `binary`, `busy`, `not-found` or `invalid`.
+    pub kind: String,
+}
