@@ -1,0 +1,5 @@
+from tax import rate
+
+
+def total(net):
+    return net + net * rate()
