@@ -7,6 +7,7 @@ pub mod between;
 pub mod changeset;
 pub mod diff;
 pub mod find;
+mod linediff;
 pub mod lines;
 mod pieces;
 pub mod position;

@@ -1,0 +1,156 @@
+//! Line and intra-line differences of two short-lived strings, under a deadline.
+//!
+//! Cuts never fall inside a character or between `\r` and `\n`: editors cannot address such places.
+
+use crate::changeset::Edit;
+use crate::pieces;
+use similar::{Algorithm, DiffTag};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// Past this a diff gets coarser instead of slower.
+const DEADLINE: Duration = Duration::from_millis(50);
+
+/// Windows with more lines than this on both sides together are one block.
+const MAX_LINES: usize = 400_000;
+
+/// Lines of one side that replace lines of the other.
+pub(crate) struct Block {
+    pub(crate) before: Range<usize>,
+    pub(crate) after: Range<usize>,
+}
+
+/// `text` cut after every `\n`.
+pub(crate) fn split(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// The blocks in which two lists of lines differ.
+pub(crate) fn blocks(before: &[&str], after: &[&str]) -> Vec<Block> {
+    if before.is_empty() && after.is_empty() {
+        return Vec::new();
+    }
+    if before.is_empty() || after.is_empty() || before.len() + after.len() > MAX_LINES {
+        return vec![Block { before: 0..before.len(), after: 0..after.len() }];
+    }
+    let mut ids: HashMap<&str, u32> = HashMap::with_capacity(before.len() + after.len());
+    let mut intern = |line| {
+        let next = ids.len() as u32;
+        *ids.entry(line).or_insert(next)
+    };
+    let old: Vec<u32> = before.iter().map(|line| intern(*line)).collect();
+    let new: Vec<u32> = after.iter().map(|line| intern(*line)).collect();
+    let deadline = Some(Instant::now() + DEADLINE);
+    let mut blocks: Vec<Block> = Vec::new();
+    for op in similar::capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline) {
+        let (tag, before, after) = op.as_tag_tuple();
+        if tag == DiffTag::Equal {
+            continue;
+        }
+        match blocks.last_mut() {
+            Some(last) if last.before.end == before.start && last.after.end == after.start => {
+                last.before.end = before.end;
+                last.after.end = after.end;
+            }
+            Some(_) | None => blocks.push(Block { before, after }),
+        }
+    }
+    blocks
+}
+
+/// Minimal edits from `before` to `after`, both made of whole lines; offsets are raised by `base`.
+pub(crate) fn edits(before: &str, after: &str, base: usize) -> Vec<Edit> {
+    let (old, new) = (split(before), split(after));
+    let (old_starts, new_starts) = (starts(&old), starts(&new));
+    let mut out = Vec::new();
+    for Block { before: b, after: a } in blocks(&old, &new) {
+        let pairs = || old[b.clone()].iter().zip(&new[a.clone()]);
+        if b.len() == a.len() && pairs().all(|(old, new)| is_alike(old, new)) {
+            for (index, (old, new)) in pairs().enumerate() {
+                out.extend(trimmed(old, new, base + old_starts[b.start + index]));
+            }
+        } else {
+            let old = &before[old_starts[b.start]..old_starts[b.end]];
+            let new = &after[new_starts[a.start]..new_starts[a.end]];
+            out.extend(trimmed(old, new, base + old_starts[b.start]));
+        }
+    }
+    out
+}
+
+/// The one edit between two texts without their common beginning and end; `None` if equal.
+pub(crate) fn trimmed(before: &str, after: &str, base: usize) -> Option<Edit> {
+    if before == after {
+        return None;
+    }
+    let (prefix, suffix) = common(before, after);
+    let text = &after[prefix..after.len() - suffix];
+    Some(Edit::new(base + prefix..base + before.len() - suffix, text))
+}
+
+/// Lengths of the common beginning and end, which do not overlap.
+pub(crate) fn common(before: &str, after: &str) -> (usize, usize) {
+    let (a, b) = (before.as_bytes(), after.as_bytes());
+    let shorter = a.len().min(b.len());
+    let mut prefix = equal_start(a, b);
+    prefix = pieces::floor_str(before, prefix);
+    if prefix > 0
+        && a[prefix - 1] == b'\r'
+        && (a.get(prefix) == Some(&b'\n') || b.get(prefix) == Some(&b'\n'))
+    {
+        prefix -= 1;
+    }
+    let mut suffix = equal_end(a, b).min(shorter - prefix);
+    while !before.is_char_boundary(a.len() - suffix) {
+        suffix -= 1;
+    }
+    if suffix > 0 && a[a.len() - suffix] == b'\n' && (ends_cr(a, suffix) || ends_cr(b, suffix)) {
+        suffix -= 1;
+    }
+    (prefix, suffix)
+}
+
+/// Length of the common beginning in bytes.
+pub(crate) fn equal_start(a: &[u8], b: &[u8]) -> usize {
+    let len = a.len().min(b.len());
+    let mut done = 0;
+    while done + 64 <= len && a[done..done + 64] == b[done..done + 64] {
+        done += 64;
+    }
+    done + a[done..len].iter().zip(&b[done..len]).take_while(|(a, b)| a == b).count()
+}
+
+/// Length of the common end in bytes.
+pub(crate) fn equal_end(a: &[u8], b: &[u8]) -> usize {
+    let len = a.len().min(b.len());
+    let (a, b) = (&a[a.len() - len..], &b[b.len() - len..]);
+    let mut rest = len;
+    while rest >= 64 && a[rest - 64..rest] == b[rest - 64..rest] {
+        rest -= 64;
+    }
+    let tail =
+        a[..rest].iter().rev().zip(b[..rest].iter().rev()).take_while(|(a, b)| a == b).count();
+    len - rest + tail
+}
+
+fn ends_cr(bytes: &[u8], suffix: usize) -> bool {
+    bytes.len() > suffix && bytes[bytes.len() - suffix - 1] == b'\r'
+}
+
+/// Whether two lines share enough that changing one inside makes sense to a reader.
+fn is_alike(before: &str, after: &str) -> bool {
+    let (prefix, suffix) = common(before, after);
+    2 * (prefix + suffix) >= before.len().max(after.len())
+}
+
+fn starts(lines: &[&str]) -> Vec<usize> {
+    let mut starts = Vec::with_capacity(lines.len() + 1);
+    let mut at = 0;
+    starts.push(0);
+    for line in lines {
+        at += line.len();
+        starts.push(at);
+    }
+    starts
+}
