@@ -1,0 +1,130 @@
+//! Before-images, kept by content, and the record of a transaction under way.
+//!
+//! A blob is on disk, synced, before the file it is the image of is touched. The record of a transaction is locked
+//! while its process lives, so that another may undo what a dead one left half done.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::snapshot::hash_bytes;
+use crate::state;
+use crate::transaction::Undo;
+
+/// Where before-images are.
+pub(crate) enum Journal {
+    Memory(Mutex<HashMap<[u8; 32], Vec<u8>>>),
+    Disk(PathBuf),
+}
+
+/// The record of a transaction under way; gone when it ends well.
+pub(crate) struct Intent {
+    path: PathBuf,
+    _lock: File,
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+impl Journal {
+    pub fn new(state_dir: Option<PathBuf>) -> Journal {
+        state_dir.map_or_else(|| Journal::Memory(Mutex::default()), Journal::Disk)
+    }
+
+    /// Keeps `bytes`; on return they survive a crash.
+    pub fn keep(&self, bytes: &[u8]) -> io::Result<[u8; 32]> {
+        let hash = hash_bytes(bytes);
+        match self {
+            Journal::Memory(blobs) => {
+                let mut blobs = blobs.lock().unwrap_or_else(PoisonError::into_inner);
+                blobs.entry(hash).or_insert_with(|| bytes.to_vec());
+            }
+            Journal::Disk(dir) => {
+                let path = blob_path(dir, hash);
+                if fs::metadata(&path).is_ok_and(|found| found.len() == bytes.len() as u64) {
+                    return Ok(hash);
+                }
+                state::write_private(&path, bytes)?;
+            }
+        }
+        Ok(hash)
+    }
+
+    /// The bytes kept under `hash`.
+    pub fn get(&self, hash: [u8; 32]) -> io::Result<Vec<u8>> {
+        match self {
+            Journal::Memory(blobs) => {
+                let blobs = blobs.lock().unwrap_or_else(PoisonError::into_inner);
+                blobs.get(&hash).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+            }
+            Journal::Disk(dir) => {
+                let bytes = fs::read(blob_path(dir, hash))?;
+                if hash_bytes(&bytes) != hash {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        "the before-image is damaged",
+                    ));
+                }
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// Records what is about to be done; `None` without a state folder.
+    pub fn begin(&self, undo: &Undo) -> io::Result<Option<Intent>> {
+        let Journal::Disk(dir) = self else { return Ok(None) };
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = dir.join("journal").join(format!("{}-{number}.json", std::process::id()));
+        if let Some(parent) = path.parent() {
+            state::private_dir(parent)?;
+        }
+        let mut file = state::create_private(&path)?;
+        file.lock()?;
+        file.write_all(&serde_json::to_vec(undo)?)?;
+        file.sync_all()?;
+        Ok(Some(Intent { path, _lock: file }))
+    }
+
+    /// Records that dead processes left behind, each removed as it is handed out.
+    pub fn left_behind(&self) -> Vec<Undo> {
+        let Journal::Disk(dir) = self else { return Vec::new() };
+        let entries = fs::read_dir(dir.join("journal")).into_iter().flatten().flatten();
+        entries.filter_map(|entry| take_dead(&entry.path())).collect()
+    }
+}
+
+impl Intent {
+    /// The transaction ended, well or undone.
+    pub fn done(self) {
+        if let Err(error) = fs::remove_file(&self.path) {
+            tracing::warn!(path = %self.path.display(), %error, "a finished transaction's record stays behind");
+        }
+    }
+}
+
+fn take_dead(path: &Path) -> Option<Undo> {
+    let file = File::open(path).ok()?;
+    file.try_lock().ok()?;
+    let undo = fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    // A record that cannot be read was not finished, so nothing was touched yet.
+    if let Err(error) = fs::remove_file(path) {
+        tracing::warn!(path = %path.display(), %error, "an old transaction's record cannot be removed");
+        return None;
+    }
+    undo
+}
+
+fn blob_path(dir: &Path, hash: [u8; 32]) -> PathBuf {
+    let name = hex(&hash);
+    dir.join("blobs").join(&name[..2]).join(&name[2..])
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}

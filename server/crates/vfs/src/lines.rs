@@ -1,0 +1,190 @@
+//! A range of lines out of a text of any size.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use text::Rope;
+
+use crate::disk;
+use crate::encoding::Encoding;
+use crate::snapshot::{LineRange, ReadError};
+use crate::{binary, encoding};
+
+/// Which lines are asked for.
+pub(crate) struct Wanted {
+    /// 1-based; negative counts from the end, 0 is the first line.
+    pub first: i64,
+    pub limit: usize,
+    pub max_bytes: usize,
+    pub max_line_bytes: usize,
+}
+
+/// Lines of a text in memory.
+pub(crate) fn of_rope(rope: &Rope, wanted: &Wanted) -> LineRange {
+    let total = rope.len_lines() - usize::from(ends_in_newline(rope) || rope.len_bytes() == 0);
+    let start = match wanted.first {
+        n if n < 0 => total.saturating_sub(usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX)),
+        n => usize::try_from(n).unwrap_or(usize::MAX).saturating_sub(1),
+    };
+    let mut range = LineRange { first: 0, lines: Vec::new(), cut: Vec::new(), total, full: false };
+    let mut bytes = 0;
+    for number in start..total.min(start.saturating_add(wanted.limit)) {
+        let line = rope.line(number);
+        let (mut text, mut cut) = (String::new(), false);
+        for chunk in line.chunks() {
+            text.push_str(chunk);
+            if text.len() > wanted.max_line_bytes.saturating_add(2) {
+                cut = true;
+                break;
+            }
+        }
+        let text = finish_line(text.trim_end_matches('\n'), wanted.max_line_bytes, &mut cut);
+        push(&mut range, &mut bytes, Line { number, text, cut }, wanted);
+        if range.full {
+            break;
+        }
+    }
+    range
+}
+
+/// Lines of a file too large to hold; UTF-8 and legacy encodings only.
+pub(crate) fn of_file(path: &Path, len: u64, wanted: &Wanted) -> Result<LineRange, ReadError> {
+    scan(path, len, wanted).map_err(|error| match error {
+        ScanError::Io(error) => ReadError::Io { path: path.to_owned(), error },
+        ScanError::Binary(what) => ReadError::Binary { path: path.to_owned(), what, len },
+    })
+}
+
+enum ScanError {
+    Io(io::Error),
+    Binary(&'static str),
+}
+
+impl From<io::Error> for ScanError {
+    fn from(error: io::Error) -> ScanError {
+        ScanError::Io(error)
+    }
+}
+
+fn scan(path: &Path, len: u64, wanted: &Wanted) -> Result<LineRange, ScanError> {
+    let (encoding, bom) = sniff_head(path, len)?;
+    let skip = if bom { encoding.bom().len() } else { 0 };
+    let start = match wanted.first {
+        n if n < 0 => {
+            let total = count_lines(path)?;
+            total.saturating_sub(usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX))
+        }
+        n => usize::try_from(n).unwrap_or(usize::MAX).saturating_sub(1),
+    };
+    let (file, _) = disk::open_regular(path)?;
+    let mut reader = BufReader::with_capacity(256 * 1024, file);
+    reader.fill_buf()?;
+    reader.consume(skip);
+    let mut range =
+        LineRange { first: 0, lines: Vec::new(), cut: Vec::new(), total: 0, full: false };
+    let (mut number, mut bytes, mut line, mut cut, mut open) = (0, 0, Vec::new(), false, false);
+    loop {
+        let buffer = reader.fill_buf()?;
+        let at_end = buffer.is_empty();
+        let (part, used, ended) = match memchr::memchr(b'\n', buffer) {
+            Some(at) => (&buffer[..at], at + 1, true),
+            None => (buffer, buffer.len(), at_end && open),
+        };
+        let wants = !range.full && number >= start && number - start < wanted.limit;
+        if wants {
+            let room = wanted.max_line_bytes.saturating_add(4).saturating_sub(line.len());
+            cut |= part.len() > room;
+            line.extend_from_slice(&part[..part.len().min(room)]);
+        }
+        reader.consume(used);
+        open = !ended && !at_end;
+        if ended {
+            if wants {
+                let text = finish_line(&encoding.decode(&line), wanted.max_line_bytes, &mut cut);
+                push(&mut range, &mut bytes, Line { number, text, cut }, wanted);
+                line.clear();
+                cut = false;
+            }
+            number += 1;
+        }
+        if at_end {
+            break;
+        }
+    }
+    range.total = number;
+    Ok(range)
+}
+
+fn sniff_head(path: &Path, len: u64) -> Result<(Encoding, bool), ScanError> {
+    let (file, _) = disk::open_regular(path)?;
+    let mut head = Vec::new();
+    file.take(64 * 1024).read_to_end(&mut head)?;
+    // A character cut in two at the end of the head is no sign of another encoding.
+    let whole = head
+        .rsplit(|byte| *byte == b'\n')
+        .next()
+        .map_or(head.len(), |last| head.len() - last.len());
+    let head = if (head.len() as u64) < len && whole > 0 { &head[..whole] } else { &head[..] };
+    let (encoding, bom) = encoding::detect(head);
+    if let Some(what) = binary::sniff(head, encoding, bom) {
+        return Err(ScanError::Binary(what));
+    }
+    match encoding {
+        Encoding::Utf8 | Encoding::Legacy(_) => Ok((encoding, bom)),
+        Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Utf32Le | Encoding::Utf32Be => {
+            Err(ScanError::Binary("UTF-16 or UTF-32 text too large to decode"))
+        }
+    }
+}
+
+fn count_lines(path: &Path) -> io::Result<usize> {
+    let (mut file, _) = disk::open_regular(path)?;
+    let mut buffer = vec![0; 256 * 1024];
+    let (mut newlines, mut last) = (0, b'\n');
+    loop {
+        let read = file.read(&mut buffer)?;
+        let Some(end) = buffer[..read].last() else { break };
+        last = *end;
+        newlines += memchr::memchr_iter(b'\n', &buffer[..read]).count();
+    }
+    Ok(newlines + usize::from(last != b'\n'))
+}
+
+struct Line {
+    number: usize,
+    text: String,
+    cut: bool,
+}
+
+/// Adds a line unless the range is full; a first line is always taken.
+fn push(range: &mut LineRange, bytes: &mut usize, line: Line, wanted: &Wanted) {
+    if !range.lines.is_empty() && *bytes + line.text.len() + 1 > wanted.max_bytes {
+        range.full = true;
+        return;
+    }
+    if range.lines.is_empty() {
+        range.first = line.number + 1;
+    }
+    *bytes += line.text.len() + 1;
+    if line.cut {
+        range.cut.push(line.number + 1);
+    }
+    range.lines.push(line.text);
+}
+
+/// The line without `\r`, no longer than `max` bytes.
+fn finish_line(text: &str, max: usize, cut: &mut bool) -> String {
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    *cut = true;
+    text[..text.floor_char_boundary(max)].to_owned()
+}
+
+fn ends_in_newline(rope: &Rope) -> bool {
+    rope.len_bytes() > 0 && rope.byte(rope.len_bytes() - 1) == b'\n'
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! Searching the workspace: contents, names, and the shape of a folder, with open buffers in place of their files.
+//!
+//! Results are data in a fixed order, whatever the number of threads; their layout is the caller's business.
+//! Everything is bounded: hits, bytes, line lengths, entries.
+
+mod filter;
+mod glob;
+mod grep;
+mod ignored;
+mod tree;
+mod walk;
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use crate::location::Location;
+use crate::store::Vfs;
+
+pub(crate) use walk::FileLists;
+
+/// What a search of contents gives for each file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GrepMode {
+    /// The matching lines and their context.
+    Lines,
+    /// Only which files match.
+    Files,
+    /// How many lines match (with `multiline`, how many matches).
+    Count,
+}
+
+/// The order of files in a result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    Path,
+    /// Last changed first; ties by path.
+    Newest,
+}
+
+/// A search of contents.
+#[derive(Clone, Debug)]
+pub struct GrepQuery {
+    /// A regular expression, or the text itself with `literal`.
+    pub pattern: String,
+    pub literal: bool,
+    pub ignore_case: bool,
+    /// `.` and the pattern may reach over line ends.
+    pub multiline: bool,
+    /// Absolute files and folders. A file named here is searched even if it is ignored.
+    pub paths: Vec<PathBuf>,
+    /// As in `.gitignore`, relative to each folder searched; `!` excludes. None: every file.
+    pub globs: Vec<String>,
+    /// ripgrep's file types (`rust`, `ts`, …). None: every file.
+    pub types: Vec<String>,
+    /// Ignored files too; version control folders never.
+    pub include_ignored: bool,
+    /// Documents without a path too.
+    pub include_virtual: bool,
+    pub mode: GrepMode,
+    pub order: Order,
+    /// Lines of context before and after.
+    pub before: usize,
+    pub after: usize,
+    /// Ends the search: matching lines (files in `Files` and `Count`); 0 for no limit but the built-in one.
+    pub max_matches: usize,
+    /// Ends the search: bytes of line text in the result.
+    pub max_bytes: usize,
+    /// Longer lines are cut around the match.
+    pub max_line_bytes: usize,
+    /// Sensitive paths the person allowed by name.
+    pub allow_sensitive: Vec<PathBuf>,
+}
+
+impl Default for GrepQuery {
+    fn default() -> GrepQuery {
+        GrepQuery {
+            pattern: String::new(),
+            literal: false,
+            ignore_case: false,
+            multiline: false,
+            paths: Vec::new(),
+            globs: Vec::new(),
+            types: Vec::new(),
+            include_ignored: false,
+            include_virtual: true,
+            mode: GrepMode::Lines,
+            order: Order::Path,
+            before: 0,
+            after: 0,
+            max_matches: 0,
+            max_bytes: 4 << 20,
+            max_line_bytes: 2_000,
+            allow_sensitive: Vec::new(),
+        }
+    }
+}
+
+/// One line of a result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GrepLine {
+    /// 1-based.
+    pub number: u64,
+    /// Without its line ending.
+    pub text: String,
+    pub is_context: bool,
+    /// Byte column of the first match in the whole line, 0-based; 0 for context.
+    pub column: usize,
+    /// `text` is only a part of the line.
+    pub cut: bool,
+}
+
+/// A file with matches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GrepFile {
+    pub location: Location,
+    /// Empty but in `GrepMode::Lines`. A gap in the numbers is a gap in the file.
+    pub lines: Vec<GrepLine>,
+    /// Matching lines found in it.
+    pub matches: u64,
+    pub modified: SystemTime,
+    /// The text searched is an unsaved buffer's.
+    pub unsaved: bool,
+}
+
+/// What a search found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GrepResult {
+    pub files: Vec<GrepFile>,
+    /// Matching lines in all files of the result.
+    pub matches: u64,
+    /// There is more; a limit ended the search.
+    pub truncated: bool,
+    pub cancelled: bool,
+    /// Files left out because they are sensitive (and pass the filters).
+    pub sensitive: usize,
+    /// Files searched.
+    pub searched: usize,
+    /// What could not be read, bounded.
+    pub notes: Vec<String>,
+}
+
+/// A search of names.
+#[derive(Clone, Debug)]
+pub struct GlobQuery {
+    /// Globs relative to `root`, or absolute ones below it; a bare name matches at any depth; `!` excludes.
+    pub patterns: Vec<String>,
+    /// Absolute.
+    pub root: PathBuf,
+    pub include_dirs: bool,
+    pub include_ignored: bool,
+    pub order: Order,
+    /// At most this many; 0 for no limit but the built-in one.
+    pub limit: usize,
+    pub allow_sensitive: Vec<PathBuf>,
+}
+
+impl Default for GlobQuery {
+    fn default() -> GlobQuery {
+        GlobQuery {
+            patterns: Vec::new(),
+            root: PathBuf::from("/"),
+            include_dirs: false,
+            include_ignored: false,
+            order: Order::Newest,
+            limit: 1_000,
+            allow_sensitive: Vec::new(),
+        }
+    }
+}
+
+/// A name found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GlobHit {
+    pub location: Location,
+    pub is_dir: bool,
+    pub modified: SystemTime,
+}
+
+/// Names found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GlobResult {
+    pub hits: Vec<GlobHit>,
+    /// How many match; more than `hits` when the limit cut.
+    pub total: usize,
+    pub cancelled: bool,
+    /// Matches left out because they are sensitive.
+    pub sensitive: usize,
+    pub notes: Vec<String>,
+}
+
+/// The shape of a folder.
+#[derive(Clone, Debug)]
+pub struct TreeQuery {
+    /// Absolute.
+    pub root: PathBuf,
+    /// Levels below `root`; 1 is its entries.
+    pub depth: usize,
+    /// Globs, as in `.gitignore`, of what is left out altogether.
+    pub ignore: Vec<String>,
+    /// Entries at most.
+    pub limit: usize,
+}
+
+/// One entry of a tree, in the order a tree is printed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TreeNode {
+    pub path: PathBuf,
+    pub name: String,
+    /// 0 for the entries of the root.
+    pub level: usize,
+    pub kind: crate::disk::FileKind,
+    /// Bytes; of the buffer where one is open.
+    pub len: u64,
+    /// A folder whose entries are not shown (ignored, or below the depth): how many it has.
+    pub collapsed: Option<usize>,
+    /// Ignored by the repository.
+    pub ignored: bool,
+    /// Only in the editor, or with unsaved text.
+    pub unsaved: bool,
+}
+
+/// The entries of a folder.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TreeResult {
+    pub nodes: Vec<TreeNode>,
+    pub truncated: bool,
+    pub cancelled: bool,
+    pub notes: Vec<String>,
+}
+
+/// Why there is nothing to search with.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum QueryError {
+    #[error("the pattern is no regular expression: {reason}{}", hint_text(hint))]
+    Pattern { reason: String, hint: Option<&'static str> },
+    #[error("the glob {glob:?} is malformed: {reason}")]
+    Glob { glob: String, reason: String },
+    #[error("there is no file type {name:?}{}", nearest_text(nearest))]
+    Type { name: String, nearest: Vec<String> },
+    #[error("{} does not exist{}", path.display(), nearest_text(similar))]
+    NoSuchPath { path: PathBuf, similar: Vec<String> },
+    #[error("{} is not a folder", path.display())]
+    NotAFolder { path: PathBuf },
+}
+
+fn hint_text(hint: &Option<&'static str>) -> String {
+    hint.map(|hint| format!(" ({hint})")).unwrap_or_default()
+}
+
+fn nearest_text(nearest: &[String]) -> String {
+    if nearest.is_empty() {
+        String::new()
+    } else {
+        format!("; did you mean {}?", nearest.join(" or "))
+    }
+}
+
+impl Vfs {
+    /// Searches contents. `cancelled` is asked at least every 100 ms, on the calling thread.
+    pub fn grep(
+        &self,
+        query: &GrepQuery,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<GrepResult, QueryError> {
+        grep::run(self, query, cancelled)
+    }
+
+    /// Searches names.
+    pub fn glob(
+        &self,
+        query: &GlobQuery,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<GlobResult, QueryError> {
+        glob::run(self, query, cancelled)
+    }
+
+    /// Lists a folder as a tree.
+    pub fn tree(
+        &self,
+        query: &TreeQuery,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<TreeResult, QueryError> {
+        tree::run(self, query, cancelled)
+    }
+}

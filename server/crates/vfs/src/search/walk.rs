@@ -1,0 +1,3 @@
+//! walk
+#[derive(Default)]
+pub(crate) struct FileLists;

@@ -1,0 +1,418 @@
+//! The documents an editor has open, laid over the disk.
+//!
+//! One mutex guards the map; it is held for the time of a rope edit and never over a file read. Handles are cheap to
+//! clone and all speak of the same documents.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
+
+use text::{ChangeSet, LineBreaks, Rope, Unit};
+use tokio::sync::watch;
+
+use crate::disk::{self, DirEntry, FileKind, FileStat};
+use crate::document::{Change, Dirty, Document, DocumentInfo, EditorState, SyncError, TextChange};
+use crate::format::{Decoded, Format, decode, decode_as};
+use crate::journal::Journal;
+use crate::location::Location;
+use crate::snapshot::{LineRange, ReadError, Snapshot, Source};
+use crate::{binary, encoding, lines, suggest};
+
+/// Files larger than this are read by ranges of lines only.
+pub(crate) const MAX_TEXT: u64 = 64 << 20;
+
+/// How the editor counts, and where before-images are kept.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What an editor's columns count.
+    pub unit: Unit,
+    /// What ends a line for the editor.
+    pub breaks: LineBreaks,
+    /// Where before-images go; in memory, and so lost at exit, when there is none.
+    pub state_dir: Option<PathBuf>,
+}
+
+/// All files as a reader should see them: buffers where open, the disk elsewhere.
+#[derive(Clone)]
+pub struct Vfs(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    journal: Journal,
+    pub(crate) lists: crate::search::FileLists,
+}
+
+struct State {
+    unit: Unit,
+    breaks: LineBreaks,
+    open: BTreeMap<Location, Document>,
+    /// Kept after closing, so that a generation never comes twice.
+    generations: BTreeMap<Location, Arc<watch::Sender<u64>>>,
+}
+
+impl State {
+    fn generation(&mut self, location: &Location) -> Arc<watch::Sender<u64>> {
+        let new = || Arc::new(watch::Sender::new(0));
+        Arc::clone(self.generations.entry(location.clone()).or_insert_with(new))
+    }
+}
+
+/// An open document as a search sees it.
+pub(crate) struct OpenText {
+    pub rope: Rope,
+    pub changed: SystemTime,
+    pub dirty: Dirty,
+}
+
+impl Vfs {
+    pub fn new(options: Options) -> Vfs {
+        Vfs(Arc::new(Shared {
+            state: Mutex::new(State {
+                unit: options.unit,
+                breaks: options.breaks,
+                open: BTreeMap::new(),
+                generations: BTreeMap::new(),
+            }),
+            journal: Journal::new(options.state_dir),
+            lists: crate::search::FileLists::default(),
+        }))
+    }
+
+    /// What the editor's columns count, once that is agreed.
+    pub fn set_unit(&self, unit: Unit) {
+        self.state().unit = unit;
+    }
+
+    /// What ends a line for the editor, once that is known.
+    pub fn set_breaks(&self, breaks: LineBreaks) {
+        let mut state = self.state();
+        state.breaks = breaks;
+        for document in state.open.values_mut() {
+            document.set_breaks(breaks);
+        }
+    }
+
+    /// The editor opened a document. Its file is read once, to tell whether the buffer differs from it.
+    /// Opening again, at whatever version, starts the history anew; the generation goes on counting.
+    pub fn open(&self, location: Location, language: &str, version: i32, text: &str) {
+        let on_disk = location.path().and_then(|path| decode_for_compare(path, text));
+        let read_only =
+            location.path().is_some_and(|path| disk::stat(path).is_ok_and(|stat| stat.read_only));
+        let mut state = self.state();
+        let generation = state.generation(&location);
+        let breaks = state.breaks;
+        let mut document = Document::open(language, version, text, on_disk, breaks, generation);
+        document.on_disk.read_only = read_only;
+        state.open.insert(location, document);
+    }
+
+    /// The editor changed a document. Text is taken even where the version makes no sense.
+    pub fn change(
+        &self,
+        location: &Location,
+        version: i32,
+        changes: Vec<TextChange>,
+    ) -> Result<(), SyncError> {
+        let mut state = self.state();
+        let unit = state.unit;
+        let Some(document) = state.open.get_mut(location) else {
+            return self.change_unopened(state, location, version, changes);
+        };
+        let current = document.version;
+        document.change(version, changes, unit);
+        if version < current {
+            return Err(SyncError::Backwards { location: location.clone(), version, current });
+        }
+        Ok(())
+    }
+
+    /// A whole text for a document nobody opened is as good as an opening; anything less has nothing to apply to.
+    fn change_unopened(
+        &self,
+        state: MutexGuard<'_, State>,
+        location: &Location,
+        version: i32,
+        mut changes: Vec<TextChange>,
+    ) -> Result<(), SyncError> {
+        drop(state);
+        if let Some(whole) = changes.iter().rposition(|change| change.range.is_none()) {
+            let rest = changes.split_off(whole + 1);
+            if let Some(first) = changes.pop() {
+                self.open(location.clone(), "", version, &first.text);
+            }
+            let mut state = self.state();
+            let unit = state.unit;
+            if let Some(document) = state.open.get_mut(location).filter(|_| !rest.is_empty()) {
+                document.change(version, rest, unit);
+            }
+        }
+        Err(SyncError::NotOpen { location: location.clone() })
+    }
+
+    /// The editor closed a document; its unsaved text is gone with it.
+    pub fn close(&self, location: &Location) {
+        let mut state = self.state();
+        if state.open.remove(location).is_some()
+            && let Some(generation) = state.generations.get(location)
+        {
+            generation.send_modify(|n| *n += 1);
+        }
+    }
+
+    /// The editor saved a document. `text` is what it wrote, where it says.
+    pub fn saved(&self, location: &Location, text: Option<&str>) {
+        let on_disk =
+            location.path().and_then(|path| disk::read_bytes(path, MAX_TEXT).ok()).map(decode);
+        let mut state = self.state();
+        let Some(document) = state.open.get_mut(location) else { return };
+        if text.is_some_and(|text| document.rope != *text) {
+            // What was written is not what the buffer holds any more.
+            return;
+        }
+        document.saved();
+        if let Some(Decoded { format, .. }) = on_disk {
+            document.on_disk.format = format;
+        }
+    }
+
+    /// The editor's account of a document's file.
+    pub fn set_editor_state(&self, location: &Location, editor: EditorState) {
+        if let Some(document) = self.state().open.get_mut(location) {
+            document.editor_says(editor);
+        }
+    }
+
+    /// The next change after which the document reads `after` is ours: it does not count as the person's.
+    pub fn expect_ours(&self, location: &Location, after: Rope) {
+        if let Some(document) = self.state().open.get_mut(location) {
+            document.expect(after);
+        }
+    }
+
+    pub fn is_open(&self, location: &Location) -> bool {
+        self.state().open.contains_key(location)
+    }
+
+    /// The open document at a location.
+    pub fn document(&self, location: &Location) -> Option<DocumentInfo> {
+        self.state().open.get(location).map(|document| document.info(location))
+    }
+
+    /// All open documents, by location.
+    pub fn open_documents(&self) -> Vec<DocumentInfo> {
+        self.state().open.iter().map(|(location, document)| document.info(location)).collect()
+    }
+
+    /// The document's generation, now and as it changes. Opening, changing and closing all count.
+    pub fn watch(&self, location: &Location) -> watch::Receiver<u64> {
+        self.state().generation(location).subscribe()
+    }
+
+    /// The content changes after a generation, oldest first. `None` when they are no longer known, when the document
+    /// was opened again since, or when it is not open.
+    pub fn changes_since(&self, location: &Location, generation: u64) -> Option<Vec<ChangeSet>> {
+        let changes = self.steps_since(location, generation)?;
+        Some(changes.into_iter().map(|change| change.changes).collect())
+    }
+
+    /// As `changes_since`, each with the generation it led to; one generation may have several.
+    pub fn steps_since(&self, location: &Location, generation: u64) -> Option<Vec<Change>> {
+        self.state().open.get(location)?.changes_since(generation)
+    }
+
+    /// The text of a location: the buffer when it is open, else the file, decoded.
+    pub fn snapshot(&self, location: &Location) -> Result<Snapshot, ReadError> {
+        if let Some(snapshot) = self.open_snapshot(location) {
+            return Ok(snapshot);
+        }
+        match location {
+            Location::Disk(path) => self.disk_snapshot(path),
+            Location::Virtual(_) => {
+                Err(ReadError::NotFound { location: location.clone(), similar: Vec::new() })
+            }
+        }
+    }
+
+    /// The text of the buffer at a location, if it is open.
+    pub fn open_snapshot(&self, location: &Location) -> Option<Snapshot> {
+        let state = self.state();
+        let document = state.open.get(location)?;
+        Some(Snapshot {
+            location: location.clone(),
+            rope: document.rope.clone(),
+            source: Source::Buffer {
+                version: document.version,
+                generation: document.generation(),
+                dirty: document.dirty,
+                write_back: document.on_disk.write_back,
+            },
+            format: document.on_disk.format.clone(),
+            read_only: document.on_disk.read_only,
+            damaged: false,
+            hash: Arc::clone(&document.hash),
+        })
+    }
+
+    /// The text of a file as the disk has it, whatever a buffer says.
+    pub fn disk_snapshot(&self, path: &Path) -> Result<Snapshot, ReadError> {
+        let (bytes, stat) = self.read_text_bytes(path)?;
+        let (encoding, bom) = encoding::detect(&bytes);
+        if let Some(what) = binary::sniff(&bytes, encoding, bom) {
+            return Err(ReadError::Binary { path: path.to_owned(), what, len: stat.len });
+        }
+        let decoded = decode_as(bytes, encoding, bom);
+        Ok(Snapshot {
+            location: Location::disk(path),
+            rope: Rope::from_str(&decoded.text),
+            source: Source::Disk,
+            format: decoded.format,
+            read_only: stat.read_only,
+            damaged: decoded.damaged,
+            hash: Arc::new(OnceLock::new()),
+        })
+    }
+
+    fn read_text_bytes(&self, path: &Path) -> Result<(Vec<u8>, FileStat), ReadError> {
+        let stat = disk::stat(path).map_err(|error| self.read_error(path, error))?;
+        match stat.kind {
+            FileKind::File => {}
+            FileKind::Folder => return Err(ReadError::Folder { path: path.to_owned() }),
+            kind @ (FileKind::Symlink | FileKind::Pipe | FileKind::Socket | FileKind::Device) => {
+                return Err(ReadError::Special { path: path.to_owned(), kind });
+            }
+        }
+        if stat.len > MAX_TEXT {
+            return Err(ReadError::TooLarge {
+                path: path.to_owned(),
+                len: stat.len,
+                max: MAX_TEXT,
+            });
+        }
+        let bytes =
+            disk::read_bytes(path, MAX_TEXT).map_err(|error| self.read_error(path, error))?;
+        Ok((bytes, stat))
+    }
+
+    fn read_error(&self, path: &Path, error: io::Error) -> ReadError {
+        match error.kind() {
+            io::ErrorKind::NotFound => {
+                ReadError::NotFound { location: Location::disk(path), similar: self.similar(path) }
+            }
+            _ => ReadError::Io { path: path.to_owned(), error },
+        }
+    }
+
+    /// Lines `first` (1-based, negative from the end) and on, at most `limit` and `max_bytes`, each cut at
+    /// `max_line_bytes`. Files of any size: only the lines asked for are held.
+    pub fn read_lines(
+        &self,
+        location: &Location,
+        first: i64,
+        limit: usize,
+        max_bytes: usize,
+        max_line_bytes: usize,
+    ) -> Result<LineRange, ReadError> {
+        let wanted = lines::Wanted { first, limit, max_bytes, max_line_bytes };
+        match self.snapshot(location) {
+            Ok(snapshot) => Ok(lines::of_rope(&snapshot.rope, &wanted)),
+            Err(ReadError::TooLarge { path, len, .. }) => lines::of_file(&path, len, &wanted),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// At most `max` bytes of a file as they are; a larger file is an error. For images and documents.
+    pub fn read_bytes(&self, path: &Path, max: u64) -> io::Result<Vec<u8>> {
+        disk::read_bytes(path, max)
+    }
+
+    /// The stat of what `path` leads to, links followed.
+    pub fn stat(&self, path: &Path) -> io::Result<FileStat> {
+        disk::stat(path)
+    }
+
+    /// The stat of what stands at `path` itself.
+    pub fn link_stat(&self, path: &Path) -> io::Result<FileStat> {
+        disk::link_stat(path)
+    }
+
+    /// Whether there is something at a location: an open buffer, a file, a folder, a dangling link.
+    pub fn exists(&self, location: &Location) -> bool {
+        self.is_open(location) || location.path().is_some_and(|path| disk::link_stat(path).is_ok())
+    }
+
+    /// What `path` leads to, links followed; `None` when that is nothing.
+    pub fn kind(&self, path: &Path) -> Option<FileKind> {
+        disk::stat(path).ok().map(|stat| stat.kind)
+    }
+
+    /// The path with every link resolved; what does not exist yet keeps its spelling.
+    pub fn real_path(&self, path: &Path) -> PathBuf {
+        crate::roots::real_path(path)
+    }
+
+    /// The entries of a folder, by name.
+    pub fn list_dir(&self, path: &Path) -> io::Result<Vec<DirEntry>> {
+        disk::list_dir(path)
+    }
+
+    /// Existing paths, open documents included, that a missing `path` may have meant; nearest first.
+    pub fn similar(&self, path: &Path) -> Vec<PathBuf> {
+        let open: Vec<PathBuf> = self
+            .state()
+            .open
+            .keys()
+            .filter_map(|location| location.path().map(Path::to_owned))
+            .collect();
+        suggest::similar(path, &open)
+    }
+
+    /// How a new file at `path` should be spelled: `.editorconfig`, then `.gitattributes`, then its neighbours.
+    pub fn format_for_new(&self, path: &Path) -> Format {
+        crate::editorconfig::format_for_new(path)
+    }
+
+    pub(crate) fn open_texts(&self) -> BTreeMap<Location, OpenText> {
+        let text = |document: &Document| OpenText {
+            rope: document.rope.clone(),
+            changed: document.changed,
+            dirty: document.dirty,
+        };
+        self.state()
+            .open
+            .iter()
+            .map(|(location, document)| (location.clone(), text(document)))
+            .collect()
+    }
+
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.0.journal
+    }
+
+    pub(crate) fn lists(&self) -> &crate::search::FileLists {
+        &self.0.lists
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic while the lock was held left a document half changed at worst; the next full text repairs it.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The file in the reading that comes nearest to what the editor shows: detected, or as damaged UTF-8.
+fn decode_for_compare(path: &Path, text: &str) -> Option<Decoded> {
+    let bytes = disk::read_bytes(path, MAX_TEXT).ok()?;
+    let (encoding, bom) = encoding::detect(&bytes);
+    let utf8 = match encoding {
+        encoding::Encoding::Legacy(_) if text.contains(char::REPLACEMENT_CHARACTER) => {
+            Some(decode_as(bytes.clone(), encoding::Encoding::Utf8, false))
+                .filter(|utf8| utf8.text == text)
+        }
+        _ => None,
+    };
+    Some(utf8.unwrap_or_else(|| decode_as(bytes, encoding, bom)))
+}
+
+#[cfg(test)]
+mod tests;

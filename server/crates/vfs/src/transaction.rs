@@ -1,0 +1,147 @@
+//! Writing files that are not open: all of a transaction or none of it.
+//!
+//! Everything is worked out in memory first. Then before-images are kept, what is on disk is compared with what the
+//! caller saw once more, and each file is replaced by a rename in its own folder. A failure puts back what was done.
+
+mod apply;
+mod plan;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use text::ChangeSet;
+
+use crate::raw::Unencodable;
+use crate::store::Vfs;
+
+/// One step of a transaction; steps see the effect of those before them.
+#[derive(Clone, Debug)]
+pub enum DiskOp {
+    /// Changes a file whose decoded text has this hash (`Snapshot::hash`). Through a symlink, its target.
+    Edit { path: PathBuf, base_hash: [u8; 32], changes: ChangeSet },
+    /// Creates a file, and its folders, in the format of `Vfs::format_for_new`; line ends of `text` (`\n`) follow it.
+    Create { path: PathBuf, text: String },
+    /// Removes a file, or a symlink itself. `base_hash` as of `Vfs::content_hash`.
+    Delete { path: PathBuf, base_hash: [u8; 32] },
+    /// Moves a file, or a symlink itself, to a path where nothing is.
+    Rename { from: PathBuf, to: PathBuf, base_hash: [u8; 32] },
+}
+
+/// A transaction that took place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    pub touched: Vec<Touched>,
+    pub undo: Undo,
+}
+
+/// A path a transaction changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// As the caller wrote it.
+    pub path: PathBuf,
+    /// Of the new decoded text (`Snapshot::hash`); `None` when nothing is there any more.
+    pub hash: Option<[u8; 32]>,
+}
+
+/// How to take a transaction back; serialisable, valid as long as the state folder is.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Undo {
+    pub entries: Vec<UndoEntry>,
+    /// Folders the transaction made, the outermost first.
+    pub folders: Vec<PathBuf>,
+}
+
+/// One path before and after a transaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndoEntry {
+    pub path: PathBuf,
+    /// `None`: nothing was there.
+    pub before: Option<Image>,
+    pub after: Option<Image>,
+}
+
+/// What stood at a path. Content is named by the SHA-256 of its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Image {
+    File { blob: [u8; 32], mode: u32 },
+    Symlink { target: PathBuf },
+}
+
+/// Why a transaction did not take place. Nothing is changed, unless the error says so.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    #[error("{} was changed since it was read", path.display())]
+    Changed { path: PathBuf },
+    #[error("{} exists already", path.display())]
+    Exists { path: PathBuf },
+    #[error("{} does not exist", path.display())]
+    Missing { path: PathBuf },
+    #[error("{} is a {what}, not a file", path.display())]
+    NotAFile { path: PathBuf, what: &'static str },
+    #[error("{} is read-only", path.display())]
+    ReadOnly { path: PathBuf },
+    #[error("{}: {error}", path.display())]
+    Unencodable {
+        path: PathBuf,
+        #[source]
+        error: Unencodable,
+    },
+    #[error("the changes do not fit the text of {}", path.display())]
+    Misfit { path: PathBuf },
+    #[error("{} cannot be written: {error}", path.display())]
+    Io {
+        path: PathBuf,
+        #[source]
+        error: std::io::Error,
+    },
+    #[error("{cause}; and putting back failed for {}", names(left))]
+    NotPutBack { cause: Box<CommitError>, left: Vec<PathBuf> },
+}
+
+fn names(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+impl Vfs {
+    /// Carries out a transaction on closed files. An error of kind `Exists`, `Changed` and so on has changed nothing.
+    pub fn commit(&self, ops: Vec<DiskOp>) -> Result<Committed, CommitError> {
+        let plan = plan::Plan::of(ops)?;
+        apply::run(self.journal(), plan)
+    }
+
+    /// Takes a transaction back, wholly or not at all: every path must still be as the transaction left it.
+    pub fn revert(&self, undo: &Undo) -> Result<Committed, CommitError> {
+        let plan = plan::Plan::back(self.journal(), undo)?;
+        apply::run(self.journal(), plan)
+    }
+
+    /// Takes back what processes that died in the middle of a transaction left half done. Paths changed since by
+    /// somebody else stay as they are. Returns the paths put back.
+    pub fn recover(&self) -> Vec<PathBuf> {
+        self.journal()
+            .left_behind()
+            .iter()
+            .flat_map(|undo| apply::put_back(self.journal(), undo))
+            .collect()
+    }
+
+    /// What `Delete` and `Rename` compare: of a text its decoded text's hash (`Snapshot::hash`), of a binary file its
+    /// bytes', of a symlink its target's name's.
+    pub fn content_hash(&self, path: &Path) -> std::io::Result<[u8; 32]> {
+        let node = plan::Node::read(path)?;
+        node.map(|node| node.hash()).ok_or_else(|| std::io::ErrorKind::NotFound.into())
+    }
+
+    /// The bytes of a before-image.
+    pub fn blob(&self, hash: [u8; 32]) -> std::io::Result<Vec<u8>> {
+        self.journal().get(hash)
+    }
+
+    /// Keeps bytes in the journal, synced: the before-image of what somebody else is about to change.
+    pub fn keep_blob(&self, bytes: &[u8]) -> std::io::Result<[u8; 32]> {
+        self.journal().keep(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

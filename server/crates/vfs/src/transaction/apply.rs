@@ -1,0 +1,273 @@
+//! Carrying a plan out: before-images, one last comparison, replacement file by file, and the way back.
+
+use std::ffi::CStr;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::plan::{Attributes, Node, Plan, Step, matches_image, restored};
+use super::{CommitError, Committed, Image, Touched, Undo, UndoEntry};
+use crate::journal::Journal;
+use crate::state::sync_dir;
+
+/// Carries a plan out, wholly or not at all.
+pub(crate) fn run(journal: &Journal, plan: Plan) -> Result<Committed, CommitError> {
+    let steps: Vec<Step> =
+        plan.steps.into_iter().filter(|step| step.before != step.after).collect();
+    let mut undo = Undo::default();
+    for step in &steps {
+        let at = |error| CommitError::Io { path: step.named.clone(), error };
+        undo.entries.push(UndoEntry {
+            path: step.path.clone(),
+            before: step.before.as_ref().map(|node| kept(journal, node)).transpose().map_err(at)?,
+            after: step.after.as_ref().map(|node| kept(journal, node)).transpose().map_err(at)?,
+        });
+        undo.folders
+            .extend(missing_folders(&step.path).into_iter().filter(|_| step.after.is_some()));
+    }
+    undo.folders.sort();
+    undo.folders.dedup();
+    let intent = journal.begin(&undo).map_err(|error| CommitError::Io {
+        path: steps.first().map(|step| step.named.clone()).unwrap_or_default(),
+        error,
+    })?;
+    let result = carry_out(&steps);
+    if let Err((cause, done)) = result {
+        let left = roll_back(&steps[..done], &undo.folders);
+        if let (true, Some(intent)) = (left.is_empty(), intent) {
+            intent.done();
+        }
+        return Err(if left.is_empty() {
+            cause
+        } else {
+            CommitError::NotPutBack { cause: Box::new(cause), left }
+        });
+    }
+    if let Some(intent) = intent {
+        intent.done();
+    }
+    let touched = steps
+        .iter()
+        .map(|step| Touched { path: step.named.clone(), hash: step.after.as_ref().map(Node::hash) })
+        .collect();
+    Ok(Committed { touched, undo })
+}
+
+/// Puts back what an unfinished transaction did, where nobody has changed it since.
+pub(crate) fn put_back(journal: &Journal, undo: &Undo) -> Vec<PathBuf> {
+    let mut back = Vec::new();
+    for entry in undo.entries.iter().rev() {
+        match put_back_entry(journal, entry) {
+            Ok(true) => back.push(entry.path.clone()),
+            Ok(false) => {}
+            Err(error) => {
+                tracing::error!(path = %entry.path.display(), %error, "a half-done change stays")
+            }
+        }
+    }
+    remove_folders(&undo.folders);
+    back
+}
+
+fn put_back_entry(journal: &Journal, entry: &UndoEntry) -> io::Result<bool> {
+    let now = Node::read(&entry.path)?;
+    if entry.before == entry.after || !matches_image(now.as_ref(), entry.after.as_ref()) {
+        return Ok(false);
+    }
+    let before = entry.before.as_ref().map(|image| restored(journal, image)).transpose()?;
+    let step =
+        Step { path: entry.path.clone(), named: entry.path.clone(), before: now, after: before };
+    replace(&step)?;
+    Ok(true)
+}
+
+/// The error says how many steps were carried out.
+fn carry_out(steps: &[Step]) -> Result<(), (CommitError, usize)> {
+    for (done, step) in steps.iter().enumerate() {
+        unchanged(step).map_err(|error| (error, done))?;
+        // A step that fails half-way is put back too; `replace` leaves either state.
+        replace(step).map_err(|error| (io_error(step, error), done))?;
+    }
+    Ok(())
+}
+
+fn io_error(step: &Step, error: io::Error) -> CommitError {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => CommitError::Exists { path: step.named.clone() },
+        io::ErrorKind::ReadOnlyFilesystem => CommitError::ReadOnly { path: step.named.clone() },
+        _ => CommitError::Io { path: step.named.clone(), error },
+    }
+}
+
+/// Compares the disk with what the plan was made for, just before it is carried out.
+fn unchanged(step: &Step) -> Result<(), CommitError> {
+    let now = Node::read(&step.path).map_err(|error| io_error(step, error))?;
+    match (&step.before, &now) {
+        (None, None) => Ok(()),
+        (Some(before), Some(now)) if before.same_content(now) => Ok(()),
+        (None, Some(_)) => Err(CommitError::Exists { path: step.named.clone() }),
+        (Some(_), None) => Err(CommitError::Missing { path: step.named.clone() }),
+        (Some(_), Some(_)) => Err(CommitError::Changed { path: step.named.clone() }),
+    }
+}
+
+fn replace(step: &Step) -> io::Result<()> {
+    let folder = step.path.parent().unwrap_or(Path::new("/"));
+    match (&step.before, &step.after) {
+        (_, None) => {
+            if step.before.is_some() {
+                fs::remove_file(&step.path)?;
+            }
+        }
+        (before, Some(Node::Symlink { target })) => {
+            fs::create_dir_all(folder)?;
+            if before.is_some() {
+                fs::remove_file(&step.path)?;
+            }
+            symlink(target, &step.path)?;
+        }
+        (before, Some(Node::File { bytes, attributes })) => {
+            fs::create_dir_all(folder)?;
+            write_file(&step.path, before.as_ref(), bytes, attributes)?;
+        }
+    }
+    sync_dir(folder)
+}
+
+fn write_file(
+    path: &Path,
+    before: Option<&Node>,
+    bytes: &[u8],
+    attributes: &Attributes,
+) -> io::Result<()> {
+    let over_file = matches!(before, Some(Node::File { .. }));
+    if over_file && attributes.links > 1 {
+        return write_in_place(path, bytes);
+    }
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let new = new_file(folder, bytes, attributes);
+    let file = match new {
+        Ok(file) => file,
+        // What a new file cannot be given, an old one keeps when it is written in place.
+        Err(error) if over_file && error.kind() == io::ErrorKind::PermissionDenied => {
+            return write_in_place(path, bytes);
+        }
+        Err(error) => return Err(error),
+    };
+    let persisted = match before {
+        Some(_) => file.persist(path).map(|_| ()),
+        None => file.persist_noclobber(path).map(|_| ()),
+    };
+    persisted.map_err(|error| error.error)
+}
+
+/// A synced temporary file with the attributes of the one it will replace.
+fn new_file(
+    folder: &Path,
+    bytes: &[u8],
+    attributes: &Attributes,
+) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".copydesk-").suffix(".tmp");
+    // The mode of new files is the process's own: 0666 less the umask.
+    builder.permissions(Permissions::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    if let Some((user, group)) = attributes.owner {
+        let now = file.as_file().metadata()?;
+        if (now.uid(), now.gid()) != (user, group) {
+            std::os::unix::fs::fchown(file.as_file(), Some(user), Some(group))?;
+        }
+    }
+    if let Some(mode) = attributes.mode {
+        file.as_file().set_permissions(Permissions::from_mode(mode))?;
+    }
+    for (name, value) in &attributes.xattrs {
+        let Ok(name) = CStr::from_bytes_with_nul(name) else { continue };
+        set_xattr(file.as_file(), name, value)?;
+    }
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+fn set_xattr(file: &File, name: &CStr, value: &[u8]) -> io::Result<()> {
+    match rustix::fs::fsetxattr(file, name, value, rustix::fs::XattrFlags::empty()) {
+        Ok(()) => Ok(()),
+        // Security labels are given by the system, the same as before.
+        Err(_) if name.to_bytes().starts_with(b"security.") => Ok(()),
+        Err(error) => Err(io::Error::from(error)),
+    }
+}
+
+fn write_in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.set_len(0)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// The extended attributes of a file, names with their NUL; none where the file system has none.
+pub(crate) fn read_xattrs(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
+    const MAX: usize = 64 * 1024;
+    let mut names = vec![0u8; MAX];
+    let Ok(len) = rustix::fs::listxattr(path, &mut names[..]) else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    for name in names[..len].split_inclusive(|byte| *byte == 0) {
+        let mut value = vec![0u8; MAX];
+        if let Ok(c_name) = CStr::from_bytes_with_nul(name)
+            && let Ok(len) = rustix::fs::getxattr(path, c_name, &mut value[..])
+        {
+            value.truncate(len);
+            out.push((name.to_vec(), value));
+        }
+    }
+    out
+}
+
+/// Undoes steps in reverse; the paths that could not be put back.
+fn roll_back(steps: &[Step], folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut left = Vec::new();
+    for step in steps.iter().rev() {
+        let back = Step {
+            path: step.path.clone(),
+            named: step.named.clone(),
+            before: step.after.clone(),
+            after: step.before.clone(),
+        };
+        if let Err(error) = unchanged(&back).map_err(io::Error::other).and_then(|()| replace(&back))
+        {
+            tracing::error!(path = %step.path.display(), %error, "a change could not be taken back");
+            left.push(step.named.clone());
+        }
+    }
+    remove_folders(folders);
+    left
+}
+
+fn remove_folders(folders: &[PathBuf]) {
+    for folder in folders.iter().rev() {
+        // One that is not empty holds somebody's files and stays.
+        let _ = fs::remove_dir(folder);
+    }
+}
+
+fn kept(journal: &Journal, node: &Node) -> io::Result<Image> {
+    Ok(match node {
+        Node::File { bytes, attributes } => {
+            Image::File { blob: journal.keep(bytes)?, mode: attributes.mode.unwrap_or(0o644) }
+        }
+        Node::Symlink { target } => Image::Symlink { target: target.clone() },
+    })
+}
+
+/// The folders that must be made for `path`, the outermost first.
+fn missing_folders(path: &Path) -> Vec<PathBuf> {
+    let missing =
+        path.ancestors().skip(1).take_while(|folder| fs::symlink_metadata(folder).is_err());
+    let mut folders: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+    folders.reverse();
+    folders
+}
