@@ -59,7 +59,7 @@ export interface ConfigOption {
   description?: string | null;
   category?: string | null;
   type: string;
-  currentValue?: unknown;
+  currentValue?: string | boolean;
   options?: (ConfigChoice | { groupId: string; name: string; options: ConfigChoice[] })[];
 }
 

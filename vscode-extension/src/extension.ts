@@ -1,0 +1,32 @@
+// Wires the features together. Nothing runs and no server starts until the panel or a command is used.
+
+import * as vscode from 'vscode';
+import * as chat from './chat';
+import { Server } from './client';
+import * as conversation from './conversation';
+import * as editing from './editing';
+import * as editorState from './editorState';
+import * as permissions from './permissions';
+import * as save from './save';
+import * as settings from './settings';
+import * as status from './status';
+
+let server: Server | undefined;
+
+export function activate(context: vscode.ExtensionContext): void {
+  const log = vscode.window.createOutputChannel('Copydesk', { log: true });
+  server = new Server(context.extensionPath, log);
+  context.subscriptions.push(log);
+  settings.activate(context, server);
+  editing.activate(context, server);
+  save.activate(context, server);
+  editorState.activate(context, server);
+  const pending = permissions.activate(context, server);
+  const open = conversation.activate(context, server);
+  chat.activate(context, server, open, pending);
+  status.activate(context, server, open, pending);
+}
+
+export async function deactivate(): Promise<void> {
+  await server?.dispose();
+}

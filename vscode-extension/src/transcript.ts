@@ -1,0 +1,264 @@
+// One conversation as the panel shows it: session updates in, view items and small changes out.
+// Knows nothing of tools or models; an update it does not know changes nothing.
+
+import type { ContentBlock, MessageUpdate, SessionUpdate, TerminalUpdate, ToolCallContent, ToolCallLocation, ToolCallUpdate } from './acp';
+import { TerminalDecoder, overwrite } from './terminalText';
+import type { Block, Change, Item, Location, PlanView, TerminalView, ToolItem } from './view';
+
+const TERMINAL_TAIL = 40_000;
+const BLOCK_LIMIT = 200_000;
+const RUNNING = new Set(['pending', 'in_progress', 'paused']);
+
+interface TerminalState {
+  view: TerminalView;
+  decoder: TerminalDecoder;
+  raw: string;
+}
+
+export class Transcript {
+  private readonly items = new Map<string, Item>();
+  private readonly terminals = new Map<string, TerminalState>();
+  private readonly plans = new Map<string, PlanView>();
+  private notices = 0;
+
+  constructor(
+    private readonly emit: (change: Change) => void,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  get isEmpty(): boolean {
+    return this.items.size === 0;
+  }
+
+  view(): { items: Item[]; terminals: TerminalView[]; plans: PlanView[] } {
+    return {
+      items: [...this.items.values()],
+      terminals: [...this.terminals.values()].map(t => t.view),
+      plans: [...this.plans.values()],
+    };
+  }
+
+  /** Takes one update of the session; returns false for a kind that is not part of a transcript. */
+  apply(update: SessionUpdate): boolean {
+    switch (update.sessionUpdate) {
+      case 'user_message':
+        this.message('user', update);
+        return true;
+      case 'agent_message':
+        this.message('agent', update);
+        return true;
+      case 'agent_thought':
+        this.message('thought', update);
+        return true;
+      case 'user_message_chunk':
+        this.chunk('user', update.messageId, update.content);
+        return true;
+      case 'agent_message_chunk':
+        this.chunk('agent', update.messageId, update.content);
+        return true;
+      case 'agent_thought_chunk':
+        this.chunk('thought', update.messageId, update.content);
+        return true;
+      case 'tool_call_update':
+        this.toolCall(update);
+        return true;
+      case 'tool_call_content_chunk': {
+        const item = this.tool(update.toolCallId);
+        item.blocks.push(block(update.content));
+        this.put(item);
+        return true;
+      }
+      case 'terminal_update':
+        this.terminal(update);
+        return true;
+      case 'terminal_output_chunk':
+        this.output(this.terminalState(update.terminalId), update.data);
+        return true;
+      case 'plan_update': {
+        const plan: PlanView =
+          update.plan.type === 'items'
+            ? { id: update.plan.planId, entries: update.plan.entries }
+            : { id: update.plan.planId, entries: [], markdown: update.plan.content };
+        this.plans.set(plan.id, plan);
+        this.emit({ type: 'plan', plan });
+        return true;
+      }
+      case 'plan_removed':
+        this.plans.delete(update.planId);
+        this.emit({ type: 'planRemoved', id: update.planId });
+        return true;
+      case 'notice':
+        this.notice(update.severity, update.title, update.description ?? '');
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** The person's own message, unless the server has already shown it. */
+  userMessage(messageId: string, text: string): void {
+    if (!this.items.has(messageId)) this.put({ kind: 'user', id: messageId, text });
+  }
+
+  notice(severity: string, title: string, text: string, retry?: 'retry'): void {
+    this.notices += 1;
+    this.put({ kind: 'notice', id: `notice-${this.notices}`, severity, title, text, retry: retry === 'retry' });
+  }
+
+  /** Nothing runs any more: calls that never got their end are shown as cancelled. */
+  endOpenCalls(): void {
+    for (const item of this.items.values()) {
+      if (item.kind === 'tool' && RUNNING.has(item.status)) {
+        this.put({ ...item, status: 'cancelled', endedAt: this.now() });
+      }
+    }
+  }
+
+  private message(kind: 'user' | 'agent' | 'thought', update: MessageUpdate): void {
+    const old = this.items.get(update.messageId);
+    const text = update.content === undefined ? (old && 'text' in old ? old.text : '') : (update.content ?? []).map(contentText).join('');
+    this.put({ kind, id: update.messageId, text });
+  }
+
+  private chunk(kind: 'user' | 'agent' | 'thought', id: string, content: ContentBlock): void {
+    const text = contentText(content);
+    const old = this.items.get(id);
+    if (old?.kind === kind) {
+      old.text += text;
+      this.emit({ type: 'append', id, text });
+    } else {
+      this.put({ kind, id, text });
+    }
+  }
+
+  private tool(id: string): ToolItem {
+    const old = this.items.get(id);
+    if (old?.kind === 'tool') return old;
+    return { kind: 'tool', id, title: '', toolKind: 'other', status: 'pending', blocks: [], locations: [], startedAt: this.now(), alwaysOpen: false };
+  }
+
+  private toolCall(update: ToolCallUpdate): void {
+    const item = { ...this.tool(update.toolCallId) };
+    if (update.title !== undefined) item.title = update.title ?? '';
+    if (update.kind !== undefined) item.toolKind = update.kind ?? 'other';
+    if (update.content !== undefined) item.blocks = (update.content ?? []).map(block);
+    if (update.locations !== undefined) item.locations = (update.locations ?? []).map(place);
+    if (update.status !== undefined) {
+      item.status = update.status ?? 'pending';
+      if (!RUNNING.has(item.status)) item.endedAt ??= this.now();
+    }
+    const extra = update._meta?.copydesk;
+    if (extra) {
+      if (extra.fold !== undefined) item.alwaysOpen = extra.fold === 'always-open';
+      item.received = typeof extra.received === 'number' ? extra.received : undefined;
+    }
+    this.put(item);
+  }
+
+  private terminalState(id: string): TerminalState {
+    let state = this.terminals.get(id);
+    if (!state) {
+      state = { view: { id, command: '', cwd: '', text: '', cut: false }, decoder: new TerminalDecoder(), raw: '' };
+      this.terminals.set(id, state);
+    }
+    return state;
+  }
+
+  private terminal(update: TerminalUpdate): void {
+    const state = this.terminalState(update.terminalId);
+    if (update.command !== undefined) state.view.command = update.command ?? '';
+    if (update.cwd !== undefined) state.view.cwd = update.cwd ?? '';
+    if (update.exitStatus) state.view.exit = update.exitStatus.signal ?? `exit code ${update.exitStatus.exitCode ?? 'unknown'}`;
+    if (update.output !== undefined) {
+      state.decoder = new TerminalDecoder();
+      state.raw = '';
+      state.view.cut = false;
+      this.fill(state, update.output ? state.decoder.decode(update.output.data) : '');
+    }
+    this.emit({ type: 'terminal', terminal: state.view });
+  }
+
+  private output(state: TerminalState, data: string): void {
+    const text = state.decoder.decode(data);
+    if (text === '') return;
+    const before = state.view.text;
+    this.fill(state, text);
+    if (state.view.text.startsWith(before) && !state.view.cut) {
+      this.emit({ type: 'output', id: state.view.id, text: state.view.text.slice(before.length), cut: false });
+    } else {
+      this.emit({ type: 'terminal', terminal: state.view });
+    }
+  }
+
+  private fill(state: TerminalState, text: string): void {
+    state.raw += text;
+    if (state.raw.length > TERMINAL_TAIL) {
+      state.raw = state.raw.slice(state.raw.indexOf('\n', state.raw.length - TERMINAL_TAIL) + 1).slice(-TERMINAL_TAIL);
+      state.view.cut = true;
+    }
+    state.view.text = overwrite(state.raw);
+  }
+
+  private put(item: Item): void {
+    this.items.set(item.id, item);
+    this.emit({ type: 'item', item });
+  }
+}
+
+export function block(content: ToolCallContent): Block {
+  switch (content.type) {
+    case 'content':
+      return contentView(content.content);
+    case 'diff':
+      return {
+        type: 'diff',
+        files: content.changes.map(c => (c.oldPath ? `${c.oldPath} → ${c.path ?? ''}` : (c.path ?? ''))),
+        patch: bounded(content.patch?.text ?? ''),
+      };
+    case 'terminal':
+      return { type: 'terminal', terminalId: content.terminalId };
+    default:
+      return { type: 'other', text: bounded(JSON.stringify(content, null, 2)) };
+  }
+}
+
+export function place(location: ToolCallLocation): Location {
+  const uri = location._meta?.copydesk?.uri;
+  return { path: location.path, target: typeof uri === 'string' ? uri : location.path, line: location.line ?? undefined };
+}
+
+function contentView(content: ContentBlock): Block {
+  switch (content.type) {
+    case 'text':
+      return { type: 'text', text: bounded(content.text) };
+    case 'image':
+      return { type: 'image', mimeType: content.mimeType, data: content.data };
+    case 'resource_link':
+      return { type: 'link', uri: content.uri, name: content.title ?? content.name };
+    case 'resource':
+      return content.resource.text === undefined
+        ? { type: 'link', uri: content.resource.uri, name: content.resource.uri }
+        : { type: 'text', text: bounded(content.resource.text) };
+    default:
+      return { type: 'other', text: bounded(JSON.stringify(content, null, 2)) };
+  }
+}
+
+function contentText(content: ContentBlock): string {
+  switch (content.type) {
+    case 'text':
+      return content.text;
+    case 'image':
+      return '\n\n*[image]*\n\n';
+    case 'resource_link':
+      return `[${content.title ?? content.name}](${content.uri})`;
+    case 'resource':
+      return `[${content.resource.uri}](${content.resource.uri})`;
+    default:
+      return '';
+  }
+}
+
+function bounded(text: string): string {
+  return text.length <= BLOCK_LIMIT ? text : `${text.slice(0, BLOCK_LIMIT)}\n… ${text.length - BLOCK_LIMIT} more characters`;
+}

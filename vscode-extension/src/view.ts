@@ -1,0 +1,134 @@
+// What the panel shows: the items of a transcript and the fixed list of messages between the
+// extension host and the webview. Types only; both sides import it.
+
+import type { ConfigOption, PermissionOption, PlanEntry } from './acp';
+
+export type Block =
+  | { type: 'text'; text: string }
+  | { type: 'image'; mimeType: string; data: string }
+  | { type: 'link'; uri: string; name: string }
+  | { type: 'diff'; files: string[]; patch: string }
+  | { type: 'terminal'; terminalId: string }
+  | { type: 'other'; text: string };
+
+export interface Location {
+  /** What is shown. */
+  path: string;
+  /** What is opened: a URI or an absolute path. */
+  target: string;
+  /** One-based. */
+  line?: number;
+}
+
+export type Item =
+  | { kind: 'user'; id: string; text: string }
+  | { kind: 'agent'; id: string; text: string }
+  | { kind: 'thought'; id: string; text: string }
+  | {
+      kind: 'tool';
+      id: string;
+      title: string;
+      toolKind: string;
+      status: string;
+      blocks: Block[];
+      locations: Location[];
+      /** Milliseconds since the epoch. */
+      startedAt?: number;
+      endedAt?: number;
+      alwaysOpen: boolean;
+      /** Characters of arguments received while the call is still being written. */
+      received?: number;
+    }
+  | { kind: 'notice'; id: string; severity: string; title: string; text: string; retry?: boolean };
+
+export type ToolItem = Extract<Item, { kind: 'tool' }>;
+
+export interface TerminalView {
+  id: string;
+  command: string;
+  cwd: string;
+  /** The tail of the output, control sequences removed. */
+  text: string;
+  cut: boolean;
+  /** `exit code 0`, `SIGTERM`; absent while it runs. */
+  exit?: string;
+}
+
+export interface PlanView {
+  id: string;
+  entries: PlanEntry[];
+  markdown?: string;
+}
+
+export interface PermissionView {
+  id: string;
+  title: string;
+  description: string;
+  /** A command is shown whole, with its folder. */
+  command?: { text: string; cwd: string };
+  blocks: Block[];
+  locations: Location[];
+  options: PermissionOption[];
+  /** The card it is about. */
+  toolCallId?: string;
+}
+
+/** How the server is doing; a problem names one action that may fix it. */
+export type ServerView =
+  | { state: 'idle' | 'starting' | 'running' }
+  | { state: 'failed'; title: string; detail: string; actions: FixAction[] };
+
+export type FixAction = 'restart' | 'settings' | 'log';
+
+export interface HeaderView {
+  title: string;
+  busy: boolean;
+  options: ConfigOption[];
+  usage?: { used: number; size: number; cost?: string };
+  /** Configuration errors and parts that did not start, in the server's words. */
+  problems: string[];
+}
+
+export interface Snapshot {
+  items: Item[];
+  terminals: TerminalView[];
+  plans: PlanView[];
+  permissions: PermissionView[];
+  header: HeaderView;
+  server: ServerView;
+  draft: string;
+}
+
+/** Something grew or changed since the last message. */
+export type Change =
+  | { type: 'item'; item: Item }
+  | { type: 'append'; id: string; text: string }
+  | { type: 'terminal'; terminal: TerminalView }
+  | { type: 'output'; id: string; text: string; cut: boolean }
+  | { type: 'plan'; plan: PlanView }
+  | { type: 'planRemoved'; id: string };
+
+export type ToWebview =
+  | { type: 'snapshot'; snapshot: Snapshot }
+  | { type: 'changes'; changes: Change[] }
+  | { type: 'permissions'; permissions: PermissionView[] }
+  | { type: 'header'; header: HeaderView }
+  | { type: 'server'; server: ServerView }
+  | { type: 'focus'; target: 'input' | 'permission' }
+  | { type: 'submit' }
+  | { type: 'sendFailed'; text: string };
+
+export type FromWebview =
+  | { type: 'ready' }
+  | { type: 'send'; text: string }
+  | { type: 'retry' }
+  | { type: 'stop' }
+  | { type: 'newChat' }
+  | { type: 'draft'; text: string }
+  | { type: 'answer'; id: string; optionId: string; feedback?: string }
+  | { type: 'setOption'; configId: string; value: string }
+  | { type: 'openLink'; href: string }
+  | { type: 'openLocation'; target: string; line?: number }
+  | { type: 'copy'; text: string }
+  | { type: 'insert'; text: string }
+  | { type: 'fix'; action: FixAction };

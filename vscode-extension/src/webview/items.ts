@@ -1,0 +1,213 @@
+// The transcript: one article with a heading per turn, in it what was said and the cards of calls.
+
+import type { Item, TerminalView, ToolItem } from '../view';
+import { type BlockActions, TerminalElement, drawBlock, drawLocations } from './blocks';
+import { button, h } from './dom';
+import { type IconName, icon, kindIcon } from './icons';
+import { type MarkdownActions, MarkdownView } from './markdown';
+
+export type ItemActions = BlockActions & MarkdownActions & { retry: () => void };
+
+const STATUS: Record<string, [IconName, string]> = {
+  pending: ['clock', 'Waiting'],
+  in_progress: ['loading', 'Running'],
+  paused: ['pause', 'Paused'],
+  completed: ['check', 'Done'],
+  failed: ['error', 'Failed'],
+  cancelled: ['circle-slash', 'Cancelled'],
+};
+const RUNNING = new Set(['pending', 'in_progress', 'paused']);
+
+interface Drawn {
+  element: HTMLElement;
+  update: (item: Item) => void;
+  append: (text: string) => void;
+}
+
+export class TranscriptView {
+  readonly element = h('div', { class: 'transcript', role: 'log', 'aria-label': 'Conversation', 'aria-live': 'off', tabindex: '0' });
+  private readonly drawn = new Map<string, Drawn>();
+  private readonly terminals = new Map<string, TerminalElement>();
+  private turn: HTMLElement | undefined;
+  private turns = 0;
+
+  constructor(private readonly actions: ItemActions) {}
+
+  clear(): void {
+    this.element.replaceChildren();
+    this.drawn.clear();
+    this.terminals.clear();
+    this.turn = undefined;
+    this.turns = 0;
+  }
+
+  get isEmpty(): boolean {
+    return this.drawn.size === 0;
+  }
+
+  put(item: Item): void {
+    const old = this.drawn.get(item.id);
+    if (old) {
+      old.update(item);
+      return;
+    }
+    const drawn = this.draw(item);
+    this.drawn.set(item.id, drawn);
+    if (item.kind === 'user' || !this.turn) this.turn = this.newTurn(item);
+    this.turn.append(drawn.element);
+  }
+
+  append(id: string, text: string): void {
+    this.drawn.get(id)?.append(text);
+  }
+
+  terminal(view: TerminalView): void {
+    const old = this.terminals.get(view.id);
+    if (old) old.set(view);
+    else this.terminals.set(view.id, new TerminalElement(view, this.actions.copy));
+  }
+
+  output(id: string, text: string): void {
+    this.terminals.get(id)?.append(text);
+  }
+
+  /** The agent's text of the last turn, for the announcement that it is finished. */
+  lastAnswer(): string {
+    return this.turn?.querySelector('.agent:last-of-type')?.textContent.slice(0, 500) ?? '';
+  }
+
+  private newTurn(item: Item): HTMLElement {
+    this.turns += 1;
+    const heading = h('h2', { class: 'sr-only', id: `turn-${this.turns}` }, `Turn ${this.turns}${item.kind === 'user' ? `: ${item.text.slice(0, 80)}` : ''}`);
+    const article = h('article', { class: 'turn', 'aria-labelledby': `turn-${this.turns}` }, heading);
+    this.element.append(article);
+    return article;
+  }
+
+  private draw(item: Item): Drawn {
+    switch (item.kind) {
+      case 'user':
+        return this.drawUser(item.text);
+      case 'agent':
+        return this.drawText(item.text, 'agent');
+      case 'thought':
+        return this.drawThought(item.text);
+      case 'tool':
+        return this.drawTool(item);
+      case 'notice':
+        return this.drawNotice(item);
+    }
+  }
+
+  private drawUser(text: string): Drawn {
+    const body = h('div', { class: 'user-text' }, text);
+    return {
+      element: h('div', { class: 'user' }, h('span', { class: 'sr-only' }, 'You: '), body),
+      update: item => {
+        if (item.kind === 'user') body.textContent = item.text;
+      },
+      append: more => body.append(more),
+    };
+  }
+
+  private drawText(text: string, kind: 'agent' | 'thought'): Drawn {
+    const view = new MarkdownView(this.actions);
+    let whole = text;
+    let frame = 0;
+    view.set(whole);
+    const element = h('div', { class: kind }, view.element);
+    return {
+      element,
+      update: item => {
+        if ('text' in item) whole = item.text;
+        view.set(whole);
+      },
+      append: more => {
+        whole += more;
+        // One parse a frame, however many pieces came.
+        frame ||= requestAnimationFrame(() => {
+          frame = 0;
+          view.set(whole);
+        });
+      },
+    };
+  }
+
+  private drawThought(text: string): Drawn {
+    const inner = this.drawText(text, 'thought');
+    const details = h('details', { class: 'thought-fold' }, h('summary', {}, icon('chevron-right'), icon('thinking'), h('span', {}, 'Thinking')), inner.element);
+    return { ...inner, element: details };
+  }
+
+  private drawTool(item: ToolItem): Drawn {
+    const details = h('details', { class: 'card' });
+    const summary = h('summary');
+    const body = h('div', { class: 'card-body' });
+    details.append(summary, body);
+    let before: ToolItem | undefined;
+    const update = (next: Item): void => {
+      if (next.kind !== 'tool') return;
+      const [glyph, word] = STATUS[next.status] ?? ['info', next.status];
+      details.setAttribute('data-status', next.status);
+      details.setAttribute('data-kind', next.toolKind);
+      const parts: Node[] = [icon('chevron-right'), kindIcon(next.toolKind), h('span', { class: 'card-title', title: next.title }, next.title || 'Call'), h('span', { class: 'spacer' })];
+      if (next.received !== undefined && RUNNING.has(next.status)) parts.push(h('span', { class: 'quiet' }, `${next.received} characters`));
+      if (next.startedAt !== undefined && next.endedAt !== undefined) parts.push(h('span', { class: 'quiet' }, duration(next.endedAt - next.startedAt)));
+      parts.push(h('span', { class: 'status' }, icon(glyph), h('span', {}, word)));
+      summary.replaceChildren(...parts);
+      if (!before || !sameBody(before, next)) {
+        body.replaceChildren(drawLocations(next.locations, this.actions), ...next.blocks.map(block => drawBlock(block, id => this.terminalElement(id), this.actions)));
+        details.classList.toggle('empty', next.blocks.length === 0 && next.locations.length === 0);
+      }
+      // Folding is ours at status changes only; in between it is the person's.
+      if (before?.status !== next.status) details.open = next.alwaysOpen || next.status === 'failed' || (RUNNING.has(next.status) && next.blocks.some(b => b.type === 'terminal'));
+      else if (RUNNING.has(next.status) && !hasTerminal(before) && hasTerminal(next)) details.open = true;
+      before = next;
+    };
+    update(item);
+    return { element: details, update, append: () => undefined };
+  }
+
+  private terminalElement(id: string): HTMLElement {
+    let terminal = this.terminals.get(id);
+    if (!terminal) {
+      terminal = new TerminalElement({ id, command: '', cwd: '', text: '', cut: false }, this.actions.copy);
+      this.terminals.set(id, terminal);
+    }
+    return terminal.element;
+  }
+
+  private drawNotice(item: Extract<Item, { kind: 'notice' }>): Drawn {
+    const element = h('div', { role: item.severity === 'error' ? 'alert' : 'note' });
+    const update = (next: Item): void => {
+      if (next.kind !== 'notice') return;
+      element.className = `notice ${next.severity === 'error' || next.severity === 'warning' ? next.severity : 'info'}`;
+      element.replaceChildren(
+        icon(next.severity === 'error' ? 'error' : next.severity === 'warning' ? 'warning' : 'info'),
+        h(
+          'div',
+          {},
+          h('div', { class: 'notice-title' }, next.title),
+          next.text !== '' && h('div', { class: 'notice-text' }, next.text),
+          next.retry && button({ label: 'Try again', icon: icon('refresh'), class: 'secondary' }, this.actions.retry),
+        ),
+      );
+    };
+    update(item);
+    return { element, update, append: () => undefined };
+  }
+}
+
+function hasTerminal(item: ToolItem): boolean {
+  return item.blocks.some(block => block.type === 'terminal');
+}
+
+function sameBody(a: ToolItem, b: ToolItem): boolean {
+  return JSON.stringify([a.blocks, a.locations]) === JSON.stringify([b.blocks, b.locations]);
+}
+
+function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+}
