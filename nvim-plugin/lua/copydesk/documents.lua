@@ -370,7 +370,9 @@ function M.follow()
       if M.attached(buf) and not wanted(buf) then
         M.detach(buf)
       end
-    elseif vim.tbl_contains({ 'fileencoding', 'fileformat', 'readonly', 'modifiable', 'bomb' }, name) then
+    elseif
+      vim.tbl_contains({ 'fileencoding', 'fileformat', 'readonly', 'modifiable', 'bomb' }, name)
+    then
       M.schedule_state()
     end
   end)
