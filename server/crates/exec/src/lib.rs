@@ -1,1 +1,42 @@
-//! exec
+//! The one door to processes.
+//!
+//! A supervisor process starts everything and outlives the server just long enough to end it.
+//! [`Jobs`] runs shell commands in the foreground or background with bounded output. Linux is
+//! complete; on other Unix systems processes that leave their group are not followed. Windows is
+//! not supported.
+
+#![cfg(unix)]
+
+mod capture;
+mod command;
+mod environment;
+mod final_text;
+mod interactive;
+mod jobs;
+mod live;
+mod process_table;
+mod pty;
+mod render;
+mod run;
+mod shell;
+mod shell_words;
+mod signals;
+mod supervise;
+mod supervisor;
+mod wire;
+
+pub use command::{
+    Command, Ended, InputError, JobFinished, JobId, JobKilled, JobRead, JobRow, Listed, News,
+    Observer, Output, Promotion, Ran, Status, Wait, Waited,
+};
+pub use environment::{LoginPath, command_environment, is_secret};
+pub use final_text::final_text;
+pub use interactive::interactive_reason;
+pub use jobs::{FOREGROUND_CAP, Jobs, MAX_ACTIVE, MAX_EXIT_WAIT, MAX_FINISHED, MAX_OUTPUT_WAIT};
+pub use pty::Pty;
+pub use rustix::process::Signal;
+pub use shell::{Shell, promotable, wrap_for_cwd};
+pub use supervise::supervise_main;
+pub use supervisor::{
+    Exit, Process, ProcessGroup, Signalled, Spawn, SpawnError, Stdio, Supervisor,
+};

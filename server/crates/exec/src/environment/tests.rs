@@ -1,0 +1,76 @@
+use std::ffi::OsString;
+
+use super::command_environment;
+
+fn pair(name: &str, value: &str) -> (OsString, OsString) {
+    (name.into(), value.into())
+}
+
+fn passes(name: &str, value: &str) -> bool {
+    command_environment([pair(name, value)], &[]).contains(&pair(name, value))
+}
+
+#[track_caller]
+fn check_stripped(name: &str, value: &str) {
+    assert!(!passes(name, value), "{name}={value} passed");
+}
+
+#[track_caller]
+fn check_kept(name: &str, value: &str) {
+    assert!(passes(name, value), "{name}={value} was stripped");
+}
+
+#[test]
+fn secrets_are_stripped_by_name() {
+    for name in [
+        "OPENAI_API_KEY",
+        "GITHUB_TOKEN",
+        "CLIENT_SECRET",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SESSION_TOKEN",
+        "DB_PASSWORD",
+        "PGPASSWORD",
+        "MYSQL_PWD",
+        "SSH_PASSPHRASE",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "secret",
+    ] {
+        check_stripped(name, "x");
+    }
+}
+
+#[test]
+fn secrets_are_stripped_by_value() {
+    check_stripped("A", "sk-abcdefghijklmnopqrstuvwx");
+    check_stripped("A", "ghp_abcdefghijklmnopqrstuvwx");
+    check_stripped("A", "AKIAABCDEFGHIJKLMNOP");
+    check_stripped("A", "-----BEGIN RSA PRIVATE KEY-----\nabc");
+    check_stripped("DATABASE_URL", "postgres://me:secret@host/db");
+    check_stripped("A", "eyJhbGciOi.eyJzdWIi.abc");
+}
+
+#[test]
+fn what_commands_need_is_kept() {
+    check_kept("PATH", "/usr/bin:/bin");
+    check_kept("PWD", "/home/me");
+    check_kept("SSH_AUTH_SOCK", "/tmp/agent");
+    check_kept("MAX_TOKENS", "5");
+    check_kept("TOKENIZERS_PARALLELISM", "false");
+    check_kept("HTTPS_PROXY", "http://me:secret@proxy:3128");
+    check_kept("LS_COLORS", "*.tar=01;31");
+    check_kept("NOTE", "sk-is a prefix but this is prose, not a key");
+    check_kept("URL", "https://example.com/a:b@c");
+}
+
+#[test]
+fn nothing_prompts_and_extra_wins() {
+    let base = [pair("EDITOR", "vim"), pair("SSH_ASKPASS", "/usr/bin/ask"), pair("NO_COLOR", "1")];
+    let environment = command_environment(base, &[pair("TERM", "xterm"), pair("MY_TOKEN", "t")]);
+    assert!(environment.contains(&pair("EDITOR", "true")));
+    assert!(environment.contains(&pair("GIT_TERMINAL_PROMPT", "0")));
+    assert!(environment.contains(&pair("NO_COLOR", "1")));
+    assert!(environment.contains(&pair("TERM", "xterm")));
+    assert!(environment.contains(&pair("MY_TOKEN", "t")));
+    assert!(!environment.iter().any(|(name, _)| name == "SSH_ASKPASS"));
+}

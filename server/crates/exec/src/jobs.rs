@@ -1,0 +1,577 @@
+//! The commands of one session: run in the foreground, started in the background, read, ended.
+//!
+//! Nothing here outlives the registry: dropping the last clone ends every command.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::capture::create_folder;
+use crate::command::{
+    Command, Ended, InputError, JobId, JobKilled, JobRead, JobRow, Listed, News, Observer,
+    Promotion, Ran, Wait, Waited,
+};
+use crate::final_text::{final_text, unfinished};
+use crate::run::{self, Cause, Run, STOP_GRACE, Start, State};
+use crate::shell::{promotable, reported_cwd, wrap_for_cwd};
+use crate::supervisor::{Spawn, SpawnError, Stdio, Supervisor, lock};
+
+/// Jobs that may run at once.
+pub const MAX_ACTIVE: usize = 50;
+/// Finished jobs that are remembered.
+pub const MAX_FINISHED: usize = 20;
+/// Longest [`Wait::Output`].
+pub const MAX_OUTPUT_WAIT: Duration = Duration::from_secs(30);
+/// Longest [`Wait::Exit`].
+pub const MAX_EXIT_WAIT: Duration = Duration::from_secs(600);
+/// What a foreground command that may not become a job is given without a timeout of its own.
+pub const FOREGROUND_CAP: Duration = Duration::from_secs(600);
+
+/// Between TERM and KILL when a turn is cancelled or the session ends.
+const CANCEL_GRACE: Duration = Duration::from_secs(1);
+/// How long [`Jobs::kill`] looks whether TERM was enough.
+const KILL_LOOK: Duration = Duration::from_secs(1);
+/// Of the raw output one read hands over.
+const READ_MOST: usize = 64 * 1024;
+/// Reads in a row without news that are warned of, and refused.
+const POLLS_WARNED: u32 = 2;
+
+/// The registry of one session; clones share it.
+#[derive(Clone)]
+pub struct Jobs {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    supervisor: Supervisor,
+    folder: PathBuf,
+    observer: Arc<dyn Observer>,
+    registry: Mutex<Registry>,
+}
+
+#[derive(Default)]
+struct Registry {
+    next_job: u64,
+    next_terminal: u64,
+    /// Foreground commands too.
+    runs: Vec<Arc<Run>>,
+    /// Asks the foreground command of a call to become a job.
+    foreground: HashMap<String, Arc<Notify>>,
+    /// Background starts between their admission and their entry in `runs`.
+    starting: usize,
+    closed: bool,
+}
+
+impl Jobs {
+    /// `folder`: where raw logs go; made when first needed.
+    pub fn new(supervisor: Supervisor, folder: PathBuf, observer: Arc<dyn Observer>) -> Jobs {
+        let registry = Mutex::default();
+        Jobs { inner: Arc::new(Inner { supervisor, folder, observer, registry }) }
+    }
+
+    /// Runs a command in the foreground. Returns when it has ended with its whole group, became
+    /// a job, or was ended by its deadline or by `cancel`; dropping the future ends it too.
+    pub async fn run(
+        &self,
+        command: Command,
+        cancel: &CancellationToken,
+    ) -> Result<Ran, SpawnError> {
+        let Command { timeout, yield_after, deadline, .. } = command;
+        let may_promote = promotable(&command.script);
+        let limit = if may_promote {
+            deadline
+        } else {
+            let timeout = timeout.unwrap_or(FOREGROUND_CAP);
+            Some(deadline.map_or(timeout, |deadline| deadline.min(timeout)))
+        };
+        let run = self.launch(command, limit, None).await?;
+        let asked = Arc::new(Notify::new());
+        let _foreground = Foreground::enter(self, &run, &asked);
+        let own_deadline = deadline.map(|after| run.started + after);
+        let give_up = timeout.filter(|_| may_promote).map(|after| run.started + after);
+        let mut promote_at = match (timeout, yield_after) {
+            _ if !may_promote => None,
+            (Some(timeout), Some(yield_after)) => Some(run.started + timeout.min(yield_after)),
+            (timeout, yield_after) => timeout.or(yield_after).map(|after| run.started + after),
+        };
+        let why = match (timeout, yield_after) {
+            (Some(timeout), Some(yield_after)) if yield_after < timeout => Promotion::Yield,
+            (None, Some(_)) => Promotion::Yield,
+            (_, _) => Promotion::Timeout,
+        };
+        let mut cancelled = false;
+        loop {
+            tokio::select! {
+                () = run.until(is_released) => break,
+                () = cancel.cancelled(), if !cancelled => {
+                    cancelled = true;
+                    run.stop(Cause::Cancel, CANCEL_GRACE, Some("cancelled"));
+                }
+                () = asked.notified(), if !cancelled => {
+                    if let Some(job) = self.promote(&run, own_deadline) {
+                        return Ok(self.ran(&run, Ended::Promoted { job, why: Promotion::Asked }));
+                    }
+                }
+                () = sleep_until(promote_at), if promote_at.is_some() && !cancelled => {
+                    if let Some(job) = self.promote(&run, own_deadline) {
+                        return Ok(self.ran(&run, Ended::Promoted { job, why }));
+                    }
+                    // No job may be added now.
+                    let now = Instant::now();
+                    if give_up.is_some_and(|end| end <= now) {
+                        promote_at = None;
+                        run.stop(Cause::Deadline, STOP_GRACE, None);
+                    } else {
+                        let again = now + Duration::from_secs(1);
+                        promote_at = Some(give_up.map_or(again, |end| end.min(again)));
+                    }
+                }
+            }
+        }
+        let (cause, exit, finished) =
+            run.state(|state| (state.cause, state.exit.clone(), state.finished.is_some()));
+        if !finished {
+            // Its group lives on, so it stays listed, whatever the number of jobs.
+            let job = self.adopt(&run, own_deadline);
+            if let (Some(job), None, Some(exit)) = (job, cause, exit.clone()) {
+                let why = Promotion::GroupAlive(exit);
+                return Ok(self.ran(&run, Ended::Promoted { job, why }));
+            }
+        }
+        let ended = match (cause, exit) {
+            (Some(Cause::Deadline), _) => Ended::TimedOut,
+            (Some(Cause::Cancel), _) => Ended::Cancelled,
+            (Some(Cause::Kill | Cause::Shutdown), _) => Ended::Killed,
+            (None, Some(exit)) if !run.state(|state| state.lost) => Ended::Exited(exit),
+            (None, _) => Ended::Killed,
+        };
+        Ok(self.ran(&run, ended))
+    }
+
+    /// Starts a command as a job.
+    pub async fn start(&self, command: Command) -> Result<JobId, SpawnError> {
+        let Command { timeout, deadline, .. } = command;
+        let limit = match (timeout, deadline) {
+            (Some(timeout), Some(deadline)) => Some(timeout.min(deadline)),
+            (timeout, deadline) => timeout.or(deadline),
+        };
+        let (job, _starting) = {
+            let mut registry = lock(&self.inner.registry);
+            if registry.active() >= MAX_ACTIVE {
+                return Err(SpawnError::TooManyJobs(MAX_ACTIVE));
+            }
+            registry.starting += 1;
+            (registry.job_id(), Starting(self))
+        };
+        self.launch(command, limit, Some(job.clone())).await?;
+        Ok(job)
+    }
+
+    /// The terminal id of a job, for its card.
+    pub fn terminal(&self, job: &JobId) -> Option<String> {
+        self.find(job).map(|run| run.terminal.clone())
+    }
+
+    /// The jobs in the order of their start.
+    pub fn list(&self, listed: Listed) -> Vec<JobRow> {
+        let runs = {
+            let mut registry = lock(&self.inner.registry);
+            registry.prune();
+            registry.runs.clone()
+        };
+        runs.iter()
+            .filter_map(|run| row(run))
+            .filter(|row| match listed {
+                Listed::Active => !row.status.is_finished(),
+                Listed::All => true,
+            })
+            .collect()
+    }
+
+    /// What `reader` has not yet seen of the job's output, waiting for news as asked.
+    pub async fn read(&self, job: &JobId, reader: &str, wait: Wait, timeout: Duration) -> JobRead {
+        let Some(run) = self.find(job) else { return JobRead::NotFound(job.clone()) };
+        let _waiting = Waiting::enter(&run, reader);
+        let begun = Instant::now();
+        let satisfied = match wait {
+            Wait::None => true,
+            Wait::Output => {
+                let news = run.until(|state| state.finished.is_some() || has_news(state, reader));
+                tokio::time::timeout(timeout.min(MAX_OUTPUT_WAIT), news).await.is_ok()
+            }
+            Wait::Exit => {
+                let end = run.until(|state| state.finished.is_some());
+                tokio::time::timeout(timeout.min(MAX_EXIT_WAIT), end).await.is_ok()
+            }
+        };
+        let expired = if satisfied { None } else { Some(begun.elapsed()) };
+        take_news(&run, job, reader, wait, expired)
+    }
+
+    /// Ends the job's whole group: TERM, and KILL after 5 s. Its owner is not notified.
+    pub async fn kill(&self, job: &JobId, reason: &str) -> JobKilled {
+        let Some(run) = self.find(job) else { return JobKilled::NotFound(job.clone()) };
+        let finished = run.state(|state| {
+            state.told = true;
+            state.finished.is_some().then(|| state.status())
+        });
+        if let Some(status) = finished {
+            return JobKilled::AlreadyFinished(status);
+        }
+        let reason = match reason.trim() {
+            "" => "stopped on request",
+            reason => reason,
+        };
+        run.stop(Cause::Kill, STOP_GRACE, Some(reason));
+        let ended = run.until(|state| state.finished.is_some() || state.unconfirmed);
+        // Not having ended yet is an answer too.
+        let _ = tokio::time::timeout(KILL_LOOK, ended).await;
+        run.state(|state| match (state.finished, state.cause) {
+            (Some(_), Some(Cause::Kill)) => JobKilled::Stopped,
+            (Some(_), _) => JobKilled::AlreadyFinished(state.status()),
+            (None, _) if state.unconfirmed => JobKilled::Unconfirmed,
+            (None, _) => JobKilled::Stopping,
+        })
+    }
+
+    /// Makes the running foreground command of this call a job now.
+    pub fn background(&self, call: &str) {
+        let asked = lock(&self.inner.registry).foreground.get(call).cloned();
+        if let Some(asked) = asked {
+            asked.notify_one();
+        }
+    }
+
+    /// Sends input to a terminal.
+    pub async fn write(&self, job: &JobId, bytes: &[u8]) -> Result<(), InputError> {
+        let run = self.find(job).ok_or_else(|| InputError::NotFound(job.clone()))?;
+        if run.state(|state| state.finished.is_some()) {
+            return Err(InputError::Ended(job.clone()));
+        }
+        match run.write(bytes) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(())) => Err(InputError::Full(job.clone())),
+            None => Err(InputError::NoTerminal(job.clone())),
+        }
+    }
+
+    /// Sets a terminal's size in character cells.
+    pub fn resize(&self, job: &JobId, cols: u16, rows: u16) -> Result<(), InputError> {
+        let run = self.find(job).ok_or_else(|| InputError::NotFound(job.clone()))?;
+        if run.resize(cols, rows) { Ok(()) } else { Err(InputError::NoTerminal(job.clone())) }
+    }
+
+    /// Ends everything and starts nothing any more. Returns once all groups are gone, or after
+    /// those that do not go were killed and looked after for 2 s.
+    pub async fn shutdown(&self) {
+        let runs = self.inner.close();
+        for run in runs {
+            run.until(|state| state.finished.is_some() || state.unconfirmed).await;
+        }
+    }
+
+    async fn launch(
+        &self,
+        command: Command,
+        deadline: Option<Duration>,
+        job: Option<JobId>,
+    ) -> Result<Arc<Run>, SpawnError> {
+        let number = {
+            let mut registry = lock(&self.inner.registry);
+            if registry.closed {
+                return Err(SpawnError::Closed);
+            }
+            registry.next_terminal += 1;
+            registry.next_terminal
+        };
+        let terminal = format!("term-{number}");
+        let Command { script, shell, cwd, env, stdio, label, call, owner, .. } = command;
+        let cwd_report = self.inner.folder.join(format!("{terminal}.cwd"));
+        let (argv, stdio) = match stdio {
+            Stdio::Output | Stdio::Piped => {
+                create_folder(&self.inner.folder).map_err(|e| SpawnError::Os(e.to_string()))?;
+                (wrap_for_cwd(&shell, &script, &cwd_report), Stdio::Output)
+            }
+            Stdio::Pty { .. } => (shell.argv(&script), stdio),
+        };
+        let process = self.inner.supervisor.spawn(Spawn { argv, cwd, env, stdio }).await?;
+        let start = Start {
+            call,
+            owner,
+            label,
+            script,
+            log: self.inner.folder.join(format!("{terminal}.log")),
+            terminal,
+            cwd_report,
+            deadline,
+            job,
+            observer: Arc::clone(&self.inner.observer),
+        };
+        let run = run::start(start, process).map_err(|e| SpawnError::Os(e.to_string()))?;
+        let closed = {
+            let mut registry = lock(&self.inner.registry);
+            registry.prune();
+            registry.runs.push(Arc::clone(&run));
+            registry.closed
+        };
+        if closed {
+            run.stop(Cause::Shutdown, CANCEL_GRACE, Some("session ended"));
+        }
+        Ok(run)
+    }
+
+    fn find(&self, job: &JobId) -> Option<Arc<Run>> {
+        let registry = lock(&self.inner.registry);
+        let found = registry.runs.iter().find(|run| {
+            run.state(|state| state.job.as_ref() == Some(job))
+                || (run.terminal == job.0 && run.state(|state| state.job.is_some()))
+        });
+        found.cloned()
+    }
+
+    /// Makes a command a job if there is room for one and it still runs.
+    fn promote(&self, run: &Arc<Run>, deadline: Option<Instant>) -> Option<JobId> {
+        if lock(&self.inner.registry).active() >= MAX_ACTIVE {
+            return None;
+        }
+        self.adopt(run, deadline)
+    }
+
+    fn adopt(&self, run: &Arc<Run>, deadline: Option<Instant>) -> Option<JobId> {
+        let job = lock(&self.inner.registry).job_id();
+        let adopted = run.state(|state| {
+            if state.finished.is_some() {
+                return None;
+            }
+            state.job = Some(job.clone());
+            state.capture.open_log();
+            Some(job)
+        });
+        if adopted.is_some() {
+            run.set_deadline(deadline);
+        }
+        adopted
+    }
+
+    fn ran(&self, run: &Run, ended: Ended) -> Ran {
+        let cwd = take_report(run);
+        run.state(|state| {
+            // What is handed back now counts as read.
+            let position = state.capture.total();
+            state.readers.entry(run.owner.clone()).or_default().position = position;
+            Ran {
+                ended,
+                output: state.capture.output(),
+                terminal: run.terminal.clone(),
+                elapsed: run.elapsed(state),
+                cwd,
+                log: state.capture.log().map(ToOwned::to_owned),
+                unconfirmed: state.unconfirmed,
+            }
+        })
+    }
+}
+
+impl Inner {
+    fn close(&self) -> Vec<Arc<Run>> {
+        let runs = {
+            let mut registry = lock(&self.registry);
+            registry.closed = true;
+            registry.runs.clone()
+        };
+        for run in &runs {
+            run.state(|state| state.told = true);
+            run.stop(Cause::Shutdown, CANCEL_GRACE, Some("session ended"));
+        }
+        runs
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Registry {
+    fn job_id(&mut self) -> JobId {
+        self.next_job += 1;
+        JobId(format!("job-{}", self.next_job))
+    }
+
+    fn active(&self) -> usize {
+        let running =
+            |run: &&Arc<Run>| run.state(|state| state.job.is_some() && state.finished.is_none());
+        self.runs.iter().filter(running).count() + self.starting
+    }
+
+    /// Forgets finished foreground commands and the oldest finished jobs.
+    fn prune(&mut self) {
+        self.runs.retain(|run| run.state(|state| state.job.is_some() || state.finished.is_none()));
+        let mut ends: Vec<Instant> =
+            self.runs.iter().filter_map(|run| run.state(|state| state.finished)).collect();
+        if ends.len() <= MAX_FINISHED {
+            return;
+        }
+        ends.sort_unstable();
+        let oldest_kept = ends[ends.len() - MAX_FINISHED];
+        self.runs.retain(|run| {
+            run.state(|state| state.finished.is_none_or(|finished| finished >= oldest_kept))
+        });
+    }
+}
+
+/// A foreground command that ends with the one who waits for it.
+struct Foreground<'a> {
+    jobs: &'a Jobs,
+    run: &'a Run,
+}
+
+impl<'a> Foreground<'a> {
+    fn enter(jobs: &'a Jobs, run: &'a Run, asked: &Arc<Notify>) -> Foreground<'a> {
+        let mut registry = lock(&jobs.inner.registry);
+        registry.foreground.insert(run.call.clone(), Arc::clone(asked));
+        Foreground { jobs, run }
+    }
+}
+
+impl Drop for Foreground<'_> {
+    fn drop(&mut self) {
+        lock(&self.jobs.inner.registry).foreground.remove(&self.run.call);
+        if self.run.state(|state| state.job.is_none()) {
+            self.run.stop(Cause::Cancel, CANCEL_GRACE, Some("cancelled"));
+        }
+    }
+}
+
+struct Starting<'a>(&'a Jobs);
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.inner.registry).starting -= 1;
+    }
+}
+
+/// A read in progress: while the owner waits for it, it need not be notified of the end.
+struct Waiting<'a> {
+    run: &'a Run,
+    owner: bool,
+}
+
+impl<'a> Waiting<'a> {
+    fn enter(run: &'a Run, reader: &str) -> Waiting<'a> {
+        let owner = run.owner == reader;
+        if owner {
+            run.state(|state| state.owner_waits += 1);
+        }
+        Waiting { run, owner }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.owner {
+            self.run.state(|state| state.owner_waits -= 1);
+            self.run.notify();
+        }
+    }
+}
+
+/// The foreground has nothing more to wait for.
+fn is_released(state: &State) -> bool {
+    state.finished.is_some() || state.unconfirmed || (state.settled && state.cause.is_none())
+}
+
+fn has_news(state: &State, reader: &str) -> bool {
+    let position = state.readers.get(reader).map_or(0, |reader| reader.position);
+    state.capture.total() > position
+}
+
+fn take_news(run: &Run, job: &JobId, name: &str, wait: Wait, expired: Option<Duration>) -> JobRead {
+    run.state(|state| {
+        let finished = state.finished.is_some();
+        let mut reader = state.readers.remove(name).unwrap_or_default();
+        let piece = state.capture.since(reader.position, READ_MOST);
+        let held = if finished { 0 } else { unfinished(&piece.bytes) };
+        let bytes = &piece.bytes[..piece.bytes.len() - held];
+        reader.position = piece.next - held as u64;
+        let polled = wait == Wait::None && !finished && bytes.is_empty();
+        reader.empty_polls = if polled { reader.empty_polls + 1 } else { 0 };
+        let polls = reader.empty_polls;
+        state.readers.insert(name.to_owned(), reader);
+        if polls > POLLS_WARNED {
+            return JobRead::Refused { job: job.clone(), polls };
+        }
+        if finished && run.owner == name {
+            state.told = true;
+        }
+        let waited = match expired {
+            Some(after) => Waited::Expired(after),
+            None if polls == POLLS_WARNED => Waited::Warned(polls),
+            None => Waited::Satisfied,
+        };
+        JobRead::News(News {
+            job: job.clone(),
+            text: final_text(bytes),
+            skipped_bytes: piece.skipped,
+            status: state.status(),
+            exit: state.exit.clone(),
+            reason: state.reason.clone(),
+            elapsed: run.elapsed(state),
+            quiet: state.last_output.elapsed(),
+            log: state.capture.log().map(ToOwned::to_owned),
+            waited,
+        })
+    })
+}
+
+fn row(run: &Run) -> Option<JobRow> {
+    run.state(|state| {
+        let now = Instant::now();
+        Some(JobRow {
+            job: state.job.clone()?,
+            terminal: run.terminal.clone(),
+            status: state.status(),
+            label: run.label.clone(),
+            script: run.script.clone(),
+            owner: run.owner.clone(),
+            pid: run.pid,
+            elapsed: run.elapsed(state),
+            quiet: state.finished.unwrap_or(now).saturating_duration_since(state.last_output),
+            deadline_left: state
+                .deadline
+                .filter(|_| state.finished.is_none())
+                .map(|deadline| deadline.saturating_duration_since(now)),
+            exit: state.exit.clone(),
+            reason: state.reason.clone(),
+            log: state.capture.log().map(ToOwned::to_owned),
+            unconfirmed: state.unconfirmed,
+        })
+    })
+}
+
+fn take_report(run: &Run) -> Option<PathBuf> {
+    let flags = rustix::fs::OFlags::RDONLY
+        | rustix::fs::OFlags::CLOEXEC
+        | rustix::fs::OFlags::NOFOLLOW
+        | rustix::fs::OFlags::NONBLOCK;
+    let file = rustix::fs::open(&run.cwd_report, flags, rustix::fs::Mode::empty()).ok()?;
+    // Longer than any path the system takes.
+    let mut buffer = [0_u8; 8192];
+    let count = rustix::io::read(&file, &mut buffer).ok()?;
+    // It stays behind if this fails, in a folder of our own.
+    let _ = rustix::fs::unlink(&run.cwd_report);
+    reported_cwd(&buffer[..count])
+}
+
+async fn sleep_until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}

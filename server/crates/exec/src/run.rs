@@ -1,0 +1,473 @@
+//! One command from its start until nothing of its process group is left.
+//!
+//! A task owns the process and is the only one to read, signal and finish it; everyone else
+//! looks at the shared state and leaves orders.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf};
+use tokio::net::unix::pipe;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use crate::Signal;
+use crate::capture::Capture;
+use crate::command::{JobFinished, JobId, Observer, Status};
+use crate::final_text::{final_text, last_lines};
+use crate::live::Live;
+use crate::pty::{Pty, PtySize};
+use crate::supervisor::{Exit, Process, ProcessGroup, Signalled, lock};
+
+/// How long output is still read after the end of what may have printed it.
+const OUTPUT_GRACE: Duration = Duration::from_millis(100);
+/// How long a killed group may take to vanish before it is called unconfirmed.
+const KILL_CONFIRM: Duration = Duration::from_secs(2);
+/// Lines and bytes of output that the notice of a job's end carries.
+const NOTICE_LINES: usize = 20;
+const NOTICE_BYTES: usize = 4096;
+/// Input that waits for a terminal's program.
+const INPUT_QUEUE: usize = 64;
+
+/// A command and all that is known of it.
+pub(crate) struct Run {
+    pub call: String,
+    pub owner: String,
+    pub label: String,
+    pub script: String,
+    pub terminal: String,
+    pub pid: i32,
+    pub started: Instant,
+    /// Where the shell leaves its last directory.
+    pub cwd_report: PathBuf,
+    pub observer: Arc<dyn Observer>,
+    orders: mpsc::UnboundedSender<Order>,
+    /// Present for terminals.
+    input: Option<mpsc::Sender<Vec<u8>>>,
+    pub shared: Shared,
+}
+
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    changed: watch::Sender<()>,
+}
+
+pub(crate) struct State {
+    pub capture: Capture,
+    pub job: Option<JobId>,
+    /// Of the leader.
+    pub exit: Option<Exit>,
+    /// The leader ended and its output is in.
+    pub settled: bool,
+    pub cause: Option<Cause>,
+    pub reason: Option<String>,
+    pub unconfirmed: bool,
+    pub lost: bool,
+    pub finished: Option<Instant>,
+    pub last_output: Instant,
+    pub deadline: Option<Instant>,
+    pub readers: HashMap<String, Reader>,
+    /// The owner knows of the end, or will not be told.
+    pub told: bool,
+    /// Reads of the owner that are waiting.
+    pub owner_waits: usize,
+    size: Option<PtySize>,
+}
+
+/// Where one reader stands.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    pub position: u64,
+    pub empty_polls: u32,
+}
+
+/// Who ended a command that did not end by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Deadline,
+    Kill,
+    Cancel,
+    Shutdown,
+}
+
+enum Order {
+    /// TERM now, KILL after this long.
+    Stop(Duration),
+    /// The deadline changed.
+    Reschedule,
+}
+
+impl State {
+    pub(crate) fn status(&self) -> Status {
+        if self.finished.is_none() {
+            return if self.cause.is_some() { Status::Stopping } else { Status::Running };
+        }
+        match (self.cause, &self.exit) {
+            (Some(Cause::Deadline), _) => Status::TimedOut,
+            (Some(Cause::Kill), _) => Status::Stopped,
+            (Some(Cause::Cancel | Cause::Shutdown), _) => Status::Killed,
+            (None, _) if self.lost => Status::Lost,
+            (None, Some(exit)) if exit.is_success() => Status::Completed,
+            (None, _) => Status::Failed,
+        }
+    }
+}
+
+impl Run {
+    pub(crate) fn state<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+        look(&mut lock(&self.shared.state))
+    }
+
+    /// Waits until the state is as wished.
+    pub(crate) async fn until(&self, wish: impl Fn(&State) -> bool) {
+        let mut changed = self.shared.changed.subscribe();
+        while !self.state(|state| wish(state)) {
+            if changed.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn elapsed(&self, state: &State) -> Duration {
+        state.finished.unwrap_or_else(Instant::now) - self.started
+    }
+
+    /// Begins to end the group, unless it is gone. The first cause stays; a later one may shorten
+    /// the grace.
+    pub(crate) fn stop(&self, cause: Cause, grace: Duration, reason: Option<&str>) {
+        let stopping = self.state(|state| {
+            if state.finished.is_none() && state.cause.is_none() {
+                state.cause = Some(cause);
+                state.reason = reason.map(str::to_owned);
+            }
+            state.finished.is_none()
+        });
+        if stopping {
+            self.shared.changed.send_replace(());
+            let _ = self.orders.send(Order::Stop(grace));
+        }
+    }
+
+    pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
+        self.state(|state| state.deadline = deadline);
+        let _ = self.orders.send(Order::Reschedule);
+    }
+
+    /// Queues input; `None` when this is no terminal, `Err` when its program does not read.
+    pub(crate) fn write(&self, bytes: &[u8]) -> Option<Result<(), ()>> {
+        Some(self.input.as_ref()?.try_send(bytes.to_vec()).map_err(|_| ()))
+    }
+
+    /// Whether this is a terminal.
+    pub(crate) fn resize(&self, cols: u16, rows: u16) -> bool {
+        self.state(|state| match &state.size {
+            Some(size) => size.set(cols, rows).is_ok(),
+            None => false,
+        })
+    }
+
+    /// Tells the owner of the end, if it has to be told and has not been.
+    pub(crate) fn notify(&self) {
+        let notice = self.state(|state| {
+            let job = state.job.clone()?;
+            if state.finished.is_none() || state.told || state.owner_waits > 0 {
+                return None;
+            }
+            state.told = true;
+            let piece = state.capture.since(0, 16 * 1024);
+            let text = final_text(&piece.bytes);
+            Some(JobFinished {
+                job,
+                terminal: self.terminal.clone(),
+                call: self.call.clone(),
+                owner: self.owner.clone(),
+                label: self.label.clone(),
+                script: self.script.clone(),
+                status: state.status(),
+                exit: state.exit.clone(),
+                reason: state.reason.clone(),
+                elapsed: self.elapsed(state),
+                tail: last_lines(&text, NOTICE_LINES, NOTICE_BYTES).into_owned(),
+                log: state.capture.log().map(ToOwned::to_owned),
+            })
+        });
+        if let Some(notice) = notice {
+            self.observer.finished(&notice);
+        }
+    }
+
+    fn push(&self, bytes: &[u8]) {
+        self.state(|state| {
+            state.capture.push(bytes);
+            state.last_output = Instant::now();
+        });
+        self.shared.changed.send_replace(());
+    }
+}
+
+/// What [`start`] needs beside the process.
+pub(crate) struct Start {
+    pub call: String,
+    pub owner: String,
+    pub label: String,
+    pub script: String,
+    pub terminal: String,
+    pub log: PathBuf,
+    pub cwd_report: PathBuf,
+    pub deadline: Option<Duration>,
+    pub job: Option<JobId>,
+    pub observer: Arc<dyn Observer>,
+}
+
+/// Puts the process in the care of its own task.
+pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> {
+    let now = Instant::now();
+    let (orders, queue) = mpsc::unbounded_channel();
+    let mut size = None;
+    let mut input = None;
+    let source = if let Some(pty) = process.pty.take() {
+        size = Some(pty.size()?);
+        let (source, mut sink) = tokio::io::split(pty);
+        let (sender, mut waiting) = mpsc::channel::<Vec<u8>>(INPUT_QUEUE);
+        input = Some(sender);
+        tokio::spawn(async move {
+            while let Some(bytes) = waiting.recv().await {
+                if sink.write_all(&bytes).await.is_err() {
+                    break;
+                }
+            }
+        });
+        Source::Pty(source)
+    } else {
+        process.stdout.take().map_or(Source::Closed, Source::Pipe)
+    };
+    let mut capture = Capture::new(start.log);
+    if start.job.is_some() {
+        capture.open_log();
+    }
+    let state = State {
+        capture,
+        job: start.job,
+        exit: None,
+        settled: false,
+        cause: None,
+        reason: None,
+        unconfirmed: false,
+        lost: false,
+        finished: None,
+        last_output: now,
+        deadline: start.deadline.map(|after| now + after),
+        readers: HashMap::new(),
+        told: false,
+        owner_waits: 0,
+        size,
+    };
+    let run = Arc::new(Run {
+        call: start.call,
+        owner: start.owner,
+        label: start.label,
+        script: start.script,
+        terminal: start.terminal,
+        pid: process.pid,
+        started: now,
+        cwd_report: start.cwd_report,
+        observer: start.observer,
+        orders,
+        input,
+        shared: Shared { state: Mutex::new(state), changed: watch::Sender::new(()) },
+    });
+    run.observer.started(&run.call, &run.terminal, run.pid);
+    let driver = Driver {
+        run: Arc::clone(&run),
+        group: process.group(),
+        source,
+        live: Live::new(),
+        kill_at: None,
+        confirm_by: None,
+        settle_by: None,
+    };
+    tokio::spawn(driver.drive(process, queue));
+    Ok(run)
+}
+
+enum Source {
+    Pipe(pipe::Receiver),
+    Pty(ReadHalf<Pty>),
+    Closed,
+}
+
+impl Source {
+    /// Bytes read; 0 at the end.
+    async fn read(&mut self, buffer: &mut [u8]) -> usize {
+        let read = match self {
+            Source::Pipe(pipe) => pipe.read(buffer).await,
+            Source::Pty(pty) => pty.read(buffer).await,
+            Source::Closed => Ok(0),
+        };
+        read.unwrap_or_else(|error| {
+            tracing::warn!(%error, "a command's output cannot be read");
+            0
+        })
+    }
+
+    fn is_open(&self) -> bool {
+        !matches!(self, Source::Closed)
+    }
+}
+
+struct Driver {
+    run: Arc<Run>,
+    group: ProcessGroup,
+    source: Source,
+    live: Live,
+    /// When TERM has had its time.
+    kill_at: Option<Instant>,
+    /// When KILL has had its time.
+    confirm_by: Option<Instant>,
+    /// When to stop reading output after an end.
+    settle_by: Option<Instant>,
+}
+
+impl Driver {
+    async fn drive(mut self, process: Process, mut orders: mpsc::UnboundedReceiver<Order>) {
+        let mut buffer = vec![0_u8; 128 * 1024];
+        let mut exited = false;
+        let mut gone = false;
+        loop {
+            let timer = self.next_timer();
+            tokio::select! {
+                count = self.source.read(&mut buffer), if self.source.is_open() => {
+                    if count == 0 {
+                        self.source = Source::Closed;
+                    } else {
+                        self.run.push(&buffer[..count]);
+                        self.live.push(&buffer[..count]);
+                    }
+                }
+                exit = self.group.exited(), if !exited => {
+                    exited = true;
+                    self.settle_by = Some(Instant::now() + OUTPUT_GRACE);
+                    self.run.state(|state| state.exit = Some(exit));
+                }
+                () = self.group.gone(), if exited && !gone => {
+                    gone = true;
+                    self.settle_by = Some(Instant::now() + OUTPUT_GRACE);
+                }
+                order = orders.recv() => match order {
+                    Some(Order::Stop(grace)) => self.terminate(grace).await,
+                    Some(Order::Reschedule) => {}
+                    // The run itself holds a sender.
+                    None => break,
+                },
+                () = tokio::time::sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => {
+                    self.on_timer().await;
+                }
+            }
+            self.show_live();
+            if exited && (!self.source.is_open() || is_due(self.settle_by)) {
+                self.settle_by = None;
+                if gone {
+                    break;
+                }
+                self.settle();
+            }
+        }
+        drop(process);
+        self.finish();
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        let deadline =
+            self.run.state(|state| if state.cause.is_none() { state.deadline } else { None });
+        [deadline, self.kill_at, self.confirm_by, self.settle_by, self.live.due()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    async fn on_timer(&mut self) {
+        let due = self.run.state(|state| state.cause.is_none() && is_due(state.deadline));
+        if due {
+            self.run.stop(Cause::Deadline, STOP_GRACE, None);
+        }
+        if is_due(self.kill_at) {
+            self.kill_at = None;
+            self.confirm_by = Some(Instant::now() + KILL_CONFIRM);
+            self.signal(Signal::KILL).await;
+        }
+        if is_due(self.confirm_by) {
+            self.confirm_by = None;
+            self.unconfirmed();
+        }
+    }
+
+    async fn terminate(&mut self, grace: Duration) {
+        let kill_at = Instant::now() + grace;
+        match self.kill_at {
+            Some(sooner) if sooner <= kill_at => return,
+            Some(_) => {}
+            // KILL was sent already.
+            None if self.confirm_by.is_some() => return,
+            None => self.signal(Signal::TERM).await,
+        }
+        self.kill_at = Some(kill_at);
+    }
+
+    async fn signal(&mut self, signal: Signal) {
+        match self.group.signal(signal).await {
+            Signalled::Sent | Signalled::Gone => {}
+            Signalled::Unconfirmed => self.unconfirmed(),
+        }
+    }
+
+    fn unconfirmed(&self) {
+        self.run.state(|state| state.unconfirmed = true);
+        self.run.shared.changed.send_replace(());
+    }
+
+    fn show_live(&mut self) {
+        let now = Instant::now();
+        if self.live.due().is_some_and(|due| due <= now)
+            && let Some(bytes) = self.live.take(now)
+        {
+            self.run.observer.output(&self.run.call, &self.run.terminal, &bytes);
+        }
+    }
+
+    /// The leader ended, its group did not.
+    fn settle(&self) {
+        let news = self.run.state(|state| !std::mem::replace(&mut state.settled, true));
+        if news {
+            self.run.shared.changed.send_replace(());
+        }
+    }
+
+    fn finish(mut self) {
+        let run = &self.run;
+        if let Some(bytes) = self.live.take(Instant::now()) {
+            run.observer.output(&run.call, &run.terminal, &bytes);
+        }
+        let (status, exit) = run.state(|state| {
+            state.capture.finish();
+            state.lost = self.group.is_lost();
+            state.settled = true;
+            state.finished = Some(Instant::now());
+            state.unconfirmed = state.unconfirmed && state.lost;
+            state.size = None;
+            (state.status(), state.exit.clone())
+        });
+        run.observer.ended(&run.call, &run.terminal, status, exit.as_ref());
+        run.shared.changed.send_replace(());
+        run.notify();
+    }
+}
+
+/// How long a group has between TERM and KILL, except on cancel.
+pub(crate) const STOP_GRACE: Duration = Duration::from_secs(5);
+
+fn is_due(instant: Option<Instant>) -> bool {
+    instant.is_some_and(|instant| instant <= Instant::now())
+}
