@@ -1,1 +1,28 @@
+//! The real binary from outside: a fake editor on its pipes, a fake model on a socket, real files and processes.
+//!
+//! One module is one part of the contract. `tidy` fails when a file of this folder is missing from the list below.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests stand outside the product: they make files, start processes and fail by panicking"
+)]
+
+mod cli;
+mod editor;
+mod edits;
+mod faults;
+mod frames;
+mod lifecycle;
+mod model;
+mod order;
+mod permissions;
+mod positions;
+mod processes;
+mod scenarios;
+mod sync;
+mod tidy;
+mod turns;
+mod typing;
+mod workspace;
