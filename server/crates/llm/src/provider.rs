@@ -7,7 +7,11 @@ use async_trait::async_trait;
 use futures::Stream;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Error, Event, Request, Settings};
+use crate::http::HttpProvider;
+use crate::replay::Replay;
+use crate::{
+    Error, Event, Protocol, Request, Settings, anthropic, gemini, openai, openai_responses,
+};
 
 /// Ends after a `Stop` event or an error. Dropping it drops the connection.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event, Error>> + Send>>;
@@ -32,5 +36,15 @@ pub trait Provider: Send + Sync {
 
 /// Checks the settings and prepares the client; touches no network.
 pub fn connect(settings: Settings) -> Result<Arc<dyn Provider>, Error> {
-    Err(Error::Network(format!("no wire format for {:?} yet", settings.protocol)))
+    Ok(match settings.protocol {
+        Protocol::Anthropic => {
+            Arc::new(HttpProvider::new(settings, Arc::new(anthropic::Anthropic))?)
+        }
+        Protocol::Openai => Arc::new(HttpProvider::new(settings, Arc::new(openai::Openai))?),
+        Protocol::OpenaiResponses => {
+            Arc::new(HttpProvider::new(settings, Arc::new(openai_responses::OpenaiResponses))?)
+        }
+        Protocol::Gemini => Arc::new(HttpProvider::new(settings, Arc::new(gemini::Gemini))?),
+        Protocol::Replay => Arc::new(Replay::new(&settings)?),
+    })
 }
