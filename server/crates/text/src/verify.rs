@@ -1,7 +1,14 @@
-//! What became of an edit that was sent to an editor.
+//! What became of an edit that was sent to an editor that may have skipped it, applied it late, or
+//! applied its literal line and character ranges to a text the person had changed meanwhile.
+//!
+//! The texts decide, never the form of a report: each text on the way is compared with what our
+//! edit would have made of the one before. Whatever cannot be told apart is a conflict.
 
-use crate::changeset::ChangeSet;
+use crate::changeset::{ChangeSet, Edit};
+use crate::lines::{LineEnding, to_ending};
+use crate::position::{LineBreaks, Unit, offset_at, position_at};
 use ropey::Rope;
+use std::ops::Range;
 
 /// What became of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,32 +17,238 @@ pub enum Landing {
     Exact,
     /// The edit is in; the person changed other places too.
     With {
-        /// The person's changes, over the text with the edit in it; they lead to the present text.
+        /// The person's changes (and line endings the editor converted), over the expected text;
+        /// they lead to the present one.
         theirs: ChangeSet,
     },
-    /// The edit is not in.
+    /// The edit is not in: rebase it over `theirs` and try again.
     NotYet {
         /// The person's changes over the base; they lead to the present text.
         theirs: ChangeSet,
     },
-    /// The edit was applied at stale offsets.
+    /// The edit was applied where its text no longer was.
     Misplaced {
-        /// Applied to the present text, gives the person's changes with the edit where it belongs.
+        /// Applied to the present text, gives the base with the person's changes and the edit in
+        /// its right place.
         repair: ChangeSet,
     },
     /// None of these, or not to be told apart.
     Conflict,
 }
 
-/// Decides what became of `ours`.
+/// Decides what became of `ours`, made for `base`, now that the text is `now`. `history` holds
+/// every content change since `base` in order; where it is empty or does not lead to `now`, the
+/// regions that `ours` changes decide.
 pub fn landed(base: &Rope, ours: &ChangeSet, now: &Rope, history: &[ChangeSet]) -> Landing {
-    let _ = history;
     let expected = ours.apply(base);
     if expected == *now {
         return Landing::Exact;
     }
+    if ours.is_identity() {
+        return Landing::With { theirs: ChangeSet::between(base, now) };
+    }
+    match texts_along(base, history).filter(|texts| texts.last() == Some(now)) {
+        Some(texts) => Trail { ours, expected: &expected, texts: &texts, history }.judge(),
+        None => by_texts(base, ours, &expected, now),
+    }
+}
+
+/// Decides without a history, for our edit as it is and with either line ending.
+fn by_texts(base: &Rope, ours: &ChangeSet, expected: &Rope, now: &Rope) -> Landing {
     if base == now {
         return Landing::NotYet { theirs: ChangeSet::identity(base.len_bytes()) };
     }
+    for ending in [None, Some(LineEnding::CrLf), Some(LineEnding::Lf)] {
+        let converted = with_ending(ours, ending);
+        if ending.is_some() && converted == *ours {
+            continue;
+        }
+        match by_regions(base, &converted, &converted.apply(base), now) {
+            Landing::Exact | Landing::With { .. } => {
+                return Landing::With { theirs: ChangeSet::between(expected, now) };
+            }
+            not_yet @ Landing::NotYet { .. } => return not_yet,
+            Landing::Misplaced { .. } | Landing::Conflict => {}
+        }
+    }
     Landing::Conflict
 }
+
+/// The base and the text after each change; `None` where the changes do not follow each other.
+fn texts_along(base: &Rope, history: &[ChangeSet]) -> Option<Vec<Rope>> {
+    let mut texts = vec![base.clone()];
+    for change in history {
+        let last = texts.last().filter(|text| text.len_bytes() == change.len_before())?;
+        texts.push(change.apply(last));
+    }
+    Some(texts)
+}
+
+/// An edit as an editor may have applied it to one of the texts.
+struct Attempt {
+    applied: ChangeSet,
+    /// The same edit in its right place; `None` where the person changed that very text before.
+    right: Option<ChangeSet>,
+}
+
+struct Trail<'a> {
+    ours: &'a ChangeSet,
+    expected: &'a Rope,
+    /// One more than `history`, from the base to the present text.
+    texts: &'a [Rope],
+    history: &'a [ChangeSet],
+}
+
+impl Trail<'_> {
+    fn judge(&self) -> Landing {
+        for from in 0..self.history.len() {
+            for attempt in self.attempts(from) {
+                let result = attempt.applied.apply(&self.texts[from]);
+                let same = |text: &Rope| text.len_bytes() == result.len_bytes() && *text == result;
+                let until =
+                    self.texts[from + 1..].iter().position(same).map(|index| from + 1 + index);
+                if let Some(until) = until.filter(|_| result != self.texts[from]) {
+                    return self.judge_run(from..until, &attempt).unwrap_or(Landing::Conflict);
+                }
+            }
+        }
+        let theirs = self.composed(0..self.history.len());
+        if self.ours.edits().iter().any(|edit| holds_text(&theirs, edit)) {
+            return Landing::Conflict;
+        }
+        Landing::NotYet { theirs }
+    }
+
+    fn composed(&self, entries: Range<usize>) -> ChangeSet {
+        let start = ChangeSet::identity(self.texts[entries.start].len_bytes());
+        self.history[entries].iter().cloned().fold(start, ChangeSet::compose)
+    }
+
+    /// Every way in which our edit may have been applied to the text at `from`.
+    fn attempts(&self, from: usize) -> Vec<Attempt> {
+        let (base, text) = (&self.texts[0], &self.texts[from]);
+        let rebased = self.ours.rebase(&self.composed(0..from)).ok();
+        let mut places: Vec<ChangeSet> = rebased.iter().cloned().collect();
+        if from > 0 {
+            for unit in [Unit::Utf16, Unit::Utf8, Unit::Utf32] {
+                places.extend(
+                    literal(base, text, self.ours, unit).filter(|place| !places.contains(place)),
+                );
+            }
+        }
+        let mut attempts: Vec<Attempt> = Vec::new();
+        for ending in [None, Some(LineEnding::CrLf), Some(LineEnding::Lf)] {
+            for place in &places {
+                let applied = with_ending(place, ending);
+                if !attempts.iter().any(|known| known.applied == applied) {
+                    let right = rebased.as_ref().map(|rebased| with_ending(rebased, ending));
+                    attempts.push(Attempt { applied, right });
+                }
+            }
+        }
+        attempts
+    }
+
+    /// Our edit made `run`; the entries around it are the person's. `None` where they touch it.
+    fn judge_run(&self, run: Range<usize>, attempt: &Attempt) -> Option<Landing> {
+        let (text, result) = (&self.texts[run.start], &self.texts[run.end]);
+        let (earlier, later) =
+            (self.composed(0..run.start), self.composed(run.end..self.history.len()));
+        let right = attempt.right.as_ref()?;
+        if right.apply(text) == *result {
+            let earlier = earlier.rebase_ahead(self.ours).ok()?;
+            let merged = earlier.apply(self.expected);
+            let theirs = earlier.compose(ChangeSet::between(&merged, result)).compose(later);
+            return Some(Landing::With { theirs });
+        }
+        let undo = attempt.applied.invert(text);
+        let later_alone = later.rebase_ahead(&undo).ok()?;
+        let undo = undo.rebase(&later).ok()?;
+        let again = right.rebase(&later_alone).ok()?;
+        Some(Landing::Misplaced { repair: undo.compose(again) })
+    }
+}
+
+/// `ours` with the line and character positions it has in `base`, read against `text`.
+fn literal(base: &Rope, text: &Rope, ours: &ChangeSet, unit: Unit) -> Option<ChangeSet> {
+    let place = |offset| {
+        let position = position_at(base, offset, unit, LineBreaks::Lf);
+        offset_at(text, position, unit, LineBreaks::Lf)
+    };
+    let edits = ours.edits().iter().map(|edit| {
+        let start = place(edit.range.start);
+        Edit::new(start..place(edit.range.end).max(start), edit.text.as_str())
+    });
+    ChangeSet::new(text.len_bytes(), edits.collect()).ok()
+}
+
+fn with_ending(changes: &ChangeSet, ending: Option<LineEnding>) -> ChangeSet {
+    let Some(ending) = ending else { return changes.clone() };
+    let edits = changes
+        .edits()
+        .iter()
+        .map(|edit| Edit::new(edit.range.clone(), to_ending(&edit.text, ending)));
+    ChangeSet::new(changes.len_before(), edits.collect()).unwrap_or_else(|_| changes.clone())
+}
+
+/// Whether `theirs` brings the text of `edit` to the place where it belongs: our edit in a form
+/// that was not recognised, or a coincidence too good to act on.
+fn holds_text(theirs: &ChangeSet, edit: &Edit) -> bool {
+    let text = edit.text.trim();
+    !text.is_empty()
+        && theirs.edits().iter().any(|their| {
+            their.range.start <= edit.range.end
+                && edit.range.start <= their.range.end
+                && their.text.contains(text)
+        })
+}
+
+/// Decides from the texts alone: whichever of base and expected text differs from the present one
+/// only outside the regions we change.
+fn by_regions(base: &Rope, ours: &ChangeSet, expected: &Rope, now: &Rope) -> Landing {
+    if expected == now {
+        return Landing::Exact;
+    }
+    let smallest = ChangeSet::between(base, expected);
+    let (from_base, from_expected) =
+        (ChangeSet::between(base, now), ChangeSet::between(expected, now));
+    let is_in = smallest.placed().all(|(_, region)| !touches(&from_expected, &region));
+    let is_out = smallest.edits().iter().all(|edit| !touches(&from_base, &edit.range));
+    // Our text elsewhere in the person's changes looks like a misplaced edit.
+    let strayed = |theirs: &ChangeSet| {
+        ours.edits().iter().any(|edit| {
+            let text = edit.text.trim();
+            !text.is_empty() && theirs.edits().iter().any(|their| their.text.contains(text))
+        })
+    };
+    let size = |changes: &ChangeSet| -> usize {
+        changes.edits().iter().map(|edit| edit.range.len() + edit.text.len()).sum()
+    };
+    let closer_in = size(&from_expected) < size(&from_base);
+    let closer_out = size(&from_base) < size(&from_expected);
+    if is_in && (!is_out || closer_in) {
+        Landing::With { theirs: from_expected }
+    } else if is_out && (!is_in || closer_out) && !strayed(&from_base) {
+        Landing::NotYet { theirs: from_base }
+    } else {
+        Landing::Conflict
+    }
+}
+
+/// Whether a change reaches into `region`. A region without text is one place, and touching it
+/// counts: text put back where we deleted it would otherwise go unseen.
+fn touches(changes: &ChangeSet, region: &Range<usize>) -> bool {
+    changes.edits().iter().any(|edit| {
+        let Range { start, end } = edit.range;
+        if region.is_empty() || start == end {
+            let inclusive = region.is_empty();
+            let (low, high) = (start.max(region.start), end.min(region.end));
+            if inclusive { low <= high } else { region.start < start && start < region.end }
+        } else {
+            start < region.end && region.start < end
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;
