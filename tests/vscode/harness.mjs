@@ -1,0 +1,210 @@
+// A real VS Code for one test: code-server with the packaged extension, a folder, a browser page.
+// Everything it starts and writes is gone when `close` has returned.
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const here = import.meta.dirname;
+const root = join(here, '..', '..');
+const cache = process.env.COPYDESK_TEST_CACHE ?? join(here, '..', '.cache');
+const codeServer = join(cache, 'vscode', 'code-server');
+const chromiumPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+export const artifacts = join(here, 'artifacts');
+export const realServer = process.env.COPYDESK_BIN ?? join(root, 'target', 'debug', 'copydesk');
+export const fakeServer = join(here, 'fake-server.mjs');
+export const PATIENCE = 30_000;
+
+let extensions;
+
+/** A folder of installed extensions with ours in it, made once for all tests of a file. */
+function installedExtension() {
+  if (extensions) return extensions;
+  for (const needed of [codeServer, chromiumPath]) {
+    if (!existsSync(needed)) throw new Error(`${needed} is missing; run tests/setup first`);
+  }
+  const dir = mkdtempSync(join(tmpdir(), 'copydesk-ext-'));
+  process.on('exit', () => rmSync(dir, { recursive: true, force: true }));
+  const vsix = process.env.COPYDESK_VSIX ?? join(dir, 'copydesk.vsix');
+  if (!process.env.COPYDESK_VSIX) {
+    const extension = join(root, 'vscode-extension');
+    if (!existsSync(join(extension, 'node_modules'))) execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: extension, stdio: 'pipe' });
+    // Without the binary inside: each test says which server it wants.
+    execFileSync(process.execPath, ['package.mjs', '--no-server', vsix], { cwd: extension, stdio: 'pipe' });
+  }
+  execFileSync(codeServer, ['--config', join(dir, 'config.yaml'), '--user-data-dir', join(dir, 'user'), '--extensions-dir', join(dir, 'extensions'), '--install-extension', vsix], { stdio: 'pipe' });
+  extensions = join(dir, 'extensions');
+  return extensions;
+}
+
+async function freePort() {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+export async function until(what, condition, patience = PATIENCE) {
+  const end = Date.now() + patience;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`waited ${patience} ms in vain: ${what}`);
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
+
+const QUIET = {
+  'files.autoSave': 'off',
+  'workbench.secondarySideBar.defaultVisibility': 'hidden',
+  'chat.disableAIFeatures': true,
+  'extensions.autoUpdate': false,
+  'extensions.autoCheckUpdates': false,
+  'workbench.startupEditor': 'none',
+  'workbench.tips.enabled': false,
+  'telemetry.telemetryLevel': 'off',
+  'update.mode': 'none',
+  'editor.minimap.enabled': false,
+  'editor.acceptSuggestionOnEnter': 'off',
+  'editor.quickSuggestions': { other: 'off', comments: 'off', strings: 'off' },
+  'editor.wordBasedSuggestions': 'off',
+  'editor.autoClosingBrackets': 'never',
+  'security.workspace.trust.enabled': false,
+  'window.title': '${dirty}${activeEditorShort}',
+};
+
+/**
+ * `files`: path → text, written before the editor starts. `server`: the program to run.
+ * `settings`: more settings of the person. `env`: for the editor and with it for the server.
+ */
+export async function openEditor({ files = {}, server = realServer, settings = {}, env = {}, theme = 'Default Dark Modern', size = { width: 1280, height: 900 }, open } = {}) {
+  const extensionsDir = installedExtension();
+  const dir = mkdtempSync(join(tmpdir(), 'copydesk-vscode-'));
+  const folder = join(dir, 'work');
+  mkdirSync(folder);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  const machine = Object.fromEntries(Object.entries({ 'copydesk.server.path': server, ...settings }).filter(([key]) => key.startsWith('copydesk.')));
+  const person = { ...QUIET, 'workbench.colorTheme': theme, ...Object.fromEntries(Object.entries(settings).filter(([key]) => !key.startsWith('copydesk.'))) };
+  for (const [scope, values] of [['User', person], ['Machine', machine]]) {
+    mkdirSync(join(dir, 'user', scope), { recursive: true });
+    writeFileSync(join(dir, 'user', scope, 'settings.json'), JSON.stringify(values));
+  }
+  const port = await freePort();
+  // Its own home: no configuration or session of whoever runs the tests is read or written.
+  const home = join(dir, 'home');
+  mkdirSync(home);
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:XDG_|COPYDESK_|VSCODE_)|_API_KEY$/.test(name)));
+  const args = ['--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, '--config', join(dir, 'config.yaml'), '--user-data-dir', join(dir, 'user'), '--extensions-dir', extensionsDir, '--disable-telemetry', '--disable-update-check', '--disable-workspace-trust', '--disable-getting-started-override', folder];
+  const host = spawn(codeServer, args, { env: { ...inherited, HOME: home, ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  let log = '';
+  for (const stream of [host.stdout, host.stderr]) stream.on('data', data => (log += data));
+  let browser;
+  const close = async () => {
+    await browser?.close().catch(() => undefined);
+    if (host.exitCode === null && host.signalCode === null) {
+      const ended = once(host, 'exit');
+      process.kill(-host.pid, 'SIGTERM');
+      const late = setTimeout(() => process.kill(-host.pid, 'SIGKILL'), 5_000);
+      await ended;
+      clearTimeout(late);
+    }
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    await until('code-server listens', () => /HTTP server listening/.test(log) || (host.exitCode !== null && Promise.reject(new Error(log))));
+    browser = await chromium.launch({ executablePath: chromiumPath, headless: true, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+    const page = await (await browser.newContext({ viewport: size })).newPage();
+    page.setDefaultTimeout(PATIENCE);
+    const payload = open ? `&payload=${encodeURIComponent(JSON.stringify([['openFile', `vscode-remote://127.0.0.1:${port}${join(folder, open)}`]]))}` : '';
+    await page.goto(`http://127.0.0.1:${port}/?folder=${folder}${payload}`);
+    await page.locator('.monaco-workbench').waitFor();
+    if (open) await page.locator('.monaco-editor .view-lines').first().waitFor();
+    const editor = new Editor(page, folder, () => log);
+    return { editor, page, folder, panel: editor.panel, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+class Editor {
+  constructor(page, folder, log) {
+    this.page = page;
+    this.folder = folder;
+    this.log = log;
+  }
+
+  /** The panel's own document. */
+  get panel() {
+    return this.page.frameLocator('iframe.webview').first().frameLocator('#active-frame');
+  }
+
+  /** Runs a command of the palette by its full name. */
+  async command(name, patience = PATIENCE) {
+    // The list does not grow when a command is registered late, so it is opened anew.
+    await until(`the command ${name}`, async () => {
+      try {
+        await this.page.keyboard.press('F1');
+        const input = this.page.locator('.quick-input-widget input').first();
+        await input.waitFor({ timeout: 2_000 });
+        await input.fill(`>${name}`);
+        const row = this.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: name }).first();
+        await row.waitFor({ timeout: 2_000 });
+        await row.click({ timeout: 2_000 });
+        return true;
+      } catch (error) {
+        if (this.page.isClosed()) throw error;
+        await this.page.keyboard.press('Escape');
+        return false;
+      }
+    }, patience);
+  }
+
+  /** Opens the chat; the extension is activated by that. */
+  async openChat() {
+    await this.command('Copydesk: Focus Chat');
+    await this.panel.locator('#prompt').waitFor();
+  }
+
+  async prompt(text) {
+    const input = this.panel.locator('#prompt');
+    await input.fill(text);
+    await input.press('Enter');
+  }
+
+  /** Puts the cursor into the text and types; `at` is one of `start` and `end`. */
+  async type(text, at = 'end') {
+    await this.page.locator('.editor-instance .view-lines').first().click();
+    await this.page.keyboard.press(at === 'end' ? 'Control+End' : 'Control+Home');
+    await this.page.keyboard.type(text);
+  }
+
+  /** The text of the open editor as it is drawn. */
+  async text() {
+    const lines = await this.page.locator('.editor-instance .view-line').evaluateAll(nodes =>
+      nodes
+        .map(node => [node.getBoundingClientRect().top, node.textContent.replaceAll('\u00a0', ' ')])
+        .sort((a, b) => a[0] - b[0])
+        .map(([, text]) => text),
+    );
+    return lines.join('\n');
+  }
+
+  /** Whether the tab shows unsaved text. */
+  async dirty() {
+    return (await this.page.locator('.tabs-container .tab.dirty').count()) > 0;
+  }
+
+  async idle() {
+    await this.panel.locator('main.panel:not(.busy)').waitFor();
+  }
+}

@@ -1,0 +1,48 @@
+// The panel in the four themes: no violations by axe, and a screenshot of each to look at.
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { artifacts, fakeServer, openEditor } from './harness.mjs';
+
+const THEMES = { dark: 'Default Dark Modern', light: 'Default Light Modern', 'hc-dark': 'Default High Contrast', 'hc-light': 'Default High Contrast Light' };
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+test('the panel in four themes', async t => {
+  mkdirSync(artifacts, { recursive: true });
+  const { editor, page, panel, close } = await openEditor({
+    server: fakeServer,
+    files: { 'hello.js': "function hello() {\n  return 'hello world';\n}\n" },
+    open: 'hello.js',
+    size: { width: 1300, height: 1300 },
+  });
+  try {
+    await editor.openChat();
+    await page.screenshot({ path: join(artifacts, 'empty.png') });
+    await editor.prompt('show me everything');
+    await panel.locator('.permission').waitFor();
+    for (const [name, theme] of Object.entries(THEMES)) {
+      await t.test(theme, async () => {
+        await editor.command('Preferences: Color Theme');
+        const input = page.locator('.quick-input-widget input').first();
+        await input.fill(theme.replace('Default ', ''));
+        await page.locator('.quick-input-list .monaco-list-row.focused').waitFor();
+        await page.keyboard.press('Enter');
+        await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+        const kind = { dark: 'vscode-dark', light: 'vscode-light', 'hc-dark': 'vscode-high-contrast', 'hc-light': 'vscode-high-contrast-light' }[name];
+        await panel.locator(`body.${kind}`).waitFor();
+        await page.screenshot({ path: join(artifacts, `${name}.png`) });
+        const violations = await panel.locator('body').evaluate(async (_body, source) => {
+          // The page's policy forbids foreign scripts; this one is the test's own.
+          (0, eval)(source);
+          const result = await globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'] });
+          return result.violations.map(v => `${v.id}: ${v.nodes.map(n => `${n.target} ${n.failureSummary}`).slice(0, 3).join(' | ')}`);
+        }, AXE);
+        assert.deepEqual(violations, []);
+      });
+    }
+  } finally {
+    await close();
+  }
+});
