@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Prints how fast the built server is, beside a named peer measured in the same run. Never passes or fails.
+
+Usage: tests/bench/run.py [BINARY]   (default: target/release/copydesk; tests/setup installs rg)
+"""
+import json
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+root = pathlib.Path(__file__).resolve().parents[2]
+binary = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else str(root / "target/release/copydesk")
+cache = pathlib.Path(os.environ.get("COPYDESK_TEST_CACHE", root / "tests/.cache"))
+rg = str(cache / "bench/rg")
+
+
+def frame(message):
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+class Server:
+    """`copydesk lsp` in an environment of its own."""
+
+    def __init__(self, top, folder, options=None):
+        env = {"PATH": os.environ["PATH"], "HOME": str(top / "home"), "XDG_CONFIG_HOME": str(top / "config"), "XDG_STATE_HOME": str(top / "state"),
+               "XDG_CACHE_HOME": str(top / "cache"), "XDG_DATA_HOME": str(top / "data")}
+        self.process = subprocess.Popen([binary, "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, cwd=folder)
+        self.folder, self.options, self.number = folder, {"trusted": True, **(options or {})}, 0
+
+    def initialize(self):
+        marker = {"protocolVersion": 1, "permission": {}, "save": {}, "editorState": {}, "review": {}}
+        capabilities = {"workspace": {"applyEdit": True}, "experimental": {"copydesk": marker}}
+        uri = self.folder.as_uri()
+        self.request("initialize", {"processId": None, "rootUri": uri, "capabilities": capabilities, "initializationOptions": self.options,
+                                    "workspaceFolders": [{"uri": uri, "name": "bench"}]})
+        self.notify("initialized", {})
+        return self
+
+    def send(self, raw):
+        self.process.stdin.write(raw)
+        self.process.stdin.flush()
+
+    def notify(self, method, params):
+        self.send(frame({"method": method, "params": params}))
+
+    def read(self):
+        length = 0
+        while (line := self.process.stdout.readline()) != b"\r\n":
+            if not line:
+                sys.exit("the server ended")
+            if line.lower().startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        return json.loads(self.process.stdout.read(length))
+
+    def request(self, method, params):
+        self.number += 1
+        self.send(frame({"id": self.number, "method": method, "params": params}))
+        while True:
+            message = self.read()
+            if message.get("id") == self.number and "method" not in message:
+                if "error" in message:
+                    sys.exit(f"{method}: {message['error']}")
+                return message["result"]
+
+    def until(self, wanted):
+        while True:
+            message = self.read()
+            if wanted(message):
+                return message
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(10)
+
+
+def median_ms(times):
+    return statistics.median(times) * 1000
+
+
+def timed(work, times):
+    out = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        out.append(time.perf_counter() - start)
+    return out
+
+
+def start_time(top, folder):
+    def once():
+        nonlocal last
+        last = Server(top, folder).initialize()
+    last, ours = None, []
+    for _ in range(15):
+        ours += timed(once, 1)
+        memory = next((line.split()[1] for line in open(f"/proc/{last.process.pid}/status") if line.startswith("VmRSS")), "0")
+        last.end()
+    peer = timed(lambda: subprocess.run([rg, "--version"], stdout=subprocess.DEVNULL, check=True), 15)
+    print(f"start → initialize      {median_ms(ours):8.1f} ms   {median_ms(ours) / median_ms(peer):5.1f} × starting `rg --version`   {int(memory) / 1024:.0f} MB   goal ≤ 8 ms, ≤ 15 MB")
+
+
+def changes_in_order(top, folder):
+    server = Server(top, folder).initialize()
+    uri = (folder / "typed.txt").as_uri()
+    server.notify("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "plaintext", "version": 1, "text": "line\n" * 1000}})
+    count = 200_000
+    def change(number):
+        at = {"line": number % 1000, "character": 0}
+        return frame({"method": "textDocument/didChange", "params": {"textDocument": {"uri": uri, "version": number + 2},
+                                                                     "contentChanges": [{"range": {"start": at, "end": at}, "text": "x"}]}})
+    blob = b"".join(change(n) for n in range(count))
+    sink = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    reader = threading.Thread(target=sink.stdout.read)
+    reader.start()
+    start = time.perf_counter()
+    sink.stdin.write(blob)
+    sink.stdin.close()
+    reader.join()
+    peer = time.perf_counter() - start
+    start = time.perf_counter()
+    server.send(blob)
+    server.request("copydesk/tool/call", {"name": "Read", "input": {"file_path": "typed.txt", "limit": 1}})
+    ours = time.perf_counter() - start
+    print(f"didChange, in order     {count / ours:8.0f} /s   {ours / peer:5.1f} × the same bytes through `cat`   goal ≥ 100,000/s")
+    server.end()
+
+
+class Drip:
+    """A model that says one piece whenever it is told to."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.ready = threading.Event()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            peer, _ = self.listener.accept()
+            threading.Thread(target=self.answer, args=(peer,), daemon=True).start()
+
+    def answer(self, peer):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += peer.recv(65536)
+        head, body = head.split(b"\r\n\r\n", 1)
+        length = next((int(h.split(b":")[1]) for h in head.split(b"\r\n") if h.lower().startswith(b"content-length:")), 0)
+        while len(body) < length:
+            body += peer.recv(65536)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        peer.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+        self.peer = peer
+        self.say("")
+        self.ready.set()
+
+    def say(self, text, end=None):
+        chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": end}]}
+        self.peer.sendall(b"data: " + json.dumps(chunk).encode() + b"\n\n" + (b"data: [DONE]\n\n" if end else b""))
+        if end:
+            self.peer.close()
+
+
+def added_per_delta(top, folder):
+    drip = Drip()
+    settings = {"model": "m/m", "providers": {"m": {"protocol": "openai", "base_url": f"http://127.0.0.1:{drip.port}/v1", "api_key": "k"}}}
+    server = Server(top, folder, settings).initialize()
+    session = server.request("session/new", {"cwd": str(folder), "mcpServers": []})["sessionId"]
+    server.request("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]})
+    drip.ready.wait(10)
+    left, right = socket.socketpair()
+    ours, peer = [], []
+    for number in range(40):
+        time.sleep(0.06)  # a quiet gap, so that the delta is the first after it
+        word = f"word{number} "
+        start = time.perf_counter()
+        drip.say(word)
+        server.until(lambda m: m.get("method") == "session/update" and word.strip() in json.dumps(m))
+        ours.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        left.sendall(word.encode())
+        right.recv(100)
+        peer.append(time.perf_counter() - start)
+    drip.say("", "stop")
+    print(f"model delta → editor    {median_ms(ours):8.2f} ms   {median_ms(ours) - median_ms(peer):5.2f} ms more than a bare socket   goal ≤ 2 ms added")
+    server.end()
+
+
+def search(top):
+    for files in (10, 1000):
+        tree = top / f"tree-{files}"
+        for number in range(files):
+            folder = tree / f"d{number % 30}"
+            folder.mkdir(parents=True, exist_ok=True)
+            words = "\n".join(f"let value_{number}_{n} = compute({n}); // some words" for n in range(200))
+            (folder / f"f{number}.rs").write_text(words + ("\nneedle here\n" if number % 50 == 0 else "\n"))
+        server = Server(top, tree).initialize()
+        call = {"name": "Grep", "input": {"pattern": "needle", "output_mode": "content"}}
+        server.request("copydesk/tool/call", call)
+        ours = timed(lambda: server.request("copydesk/tool/call", call), 20)
+        peer = timed(lambda: subprocess.run([rg, "-n", "needle", str(tree)], stdout=subprocess.DEVNULL, check=True), 20)
+        goal = "0.1" if files == 10 else "0.7"
+        print(f"Grep, {files:5} files       {median_ms(ours):8.1f} ms   {median_ms(ours) / median_ms(peer):5.2f} × spawning rg   goal ≤ {goal} ×")
+        server.end()
+
+
+if not os.path.exists(binary):
+    sys.exit(f"no server at {binary}: cargo build --release")
+if not os.path.exists(rg):
+    sys.exit(f"no rg at {rg}: run tests/setup")
+with tempfile.TemporaryDirectory(prefix="bench-") as made:
+    top = pathlib.Path(made).resolve()
+    folder = top / "empty"
+    folder.mkdir()
+    start_time(top, folder)
+    changes_in_order(top, folder)
+    added_per_delta(top, folder)
+    search(top)
