@@ -22,7 +22,8 @@ local defaults = {
   notify = true,
 }
 
-local types = {
+--- Options by type; each is described in the help.
+M.types = {
   cmd = 'table',
   settings = 'table',
   trusted = 'boolean',
@@ -45,7 +46,7 @@ function M.problems(options)
     return tostring(a) < tostring(b)
   end)
   for _, name in ipairs(names) do
-    local want = types[name]
+    local want = M.types[name]
     if not want then
       found[#found + 1] = ('unknown option "%s" (see :help copydesk-options)'):format(name)
     elseif type(options[name]) ~= want then
@@ -81,7 +82,9 @@ end
 function M.get()
   local options = vim.tbl_extend('force', {}, defaults)
   for name, value in pairs(M.given()) do
-    if types[name] == type(value) and not (name == 'cmd' and #M.problems({ cmd = value }) > 0) then
+    if
+      M.types[name] == type(value) and not (name == 'cmd' and #M.problems({ cmd = value }) > 0)
+    then
       options[name] = value
     end
   end

@@ -1,6 +1,17 @@
 --- `User Copydesk…` autocommands, so that statuslines and the person's own configuration can follow.
 local M = {}
 
+M.names = {
+  'Ready',
+  'Exit',
+  'TurnStarted',
+  'TurnFinished',
+  'PermissionRequested',
+  'PermissionResolved',
+  'EditApplied',
+  'StatusChanged',
+}
+
 ---@param name 'Ready'|'Exit'|'TurnStarted'|'TurnFinished'|'PermissionRequested'|'PermissionResolved'|'EditApplied'|'StatusChanged'
 ---@param data table
 function M.emit(name, data)
