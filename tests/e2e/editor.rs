@@ -10,6 +10,7 @@ pub mod document;
 pub mod framing;
 mod rules;
 pub mod session;
+mod start;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufReader, Write};
@@ -25,6 +26,7 @@ use crate::workspace::{PATIENCE, Workspace, uri};
 use document::{Columns, Document};
 use framing::Frame;
 use rules::Rules;
+pub use start::Start;
 
 /// Whose behaviour is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,128 +70,6 @@ pub struct RpcError {
     pub code: i64,
     pub message: String,
     pub data: Value,
-}
-
-/// What an editor is started with; `start` runs the server and initializes it.
-pub struct Start<'a> {
-    workspace: &'a Workspace,
-    kind: Kind,
-    told: Told,
-    columns: Vec<&'static str>,
-    folders: Vec<String>,
-    options: Value,
-    environment: Vec<(&'static str, String)>,
-}
-
-impl<'a> Start<'a> {
-    pub fn new(workspace: &'a Workspace) -> Self {
-        Self {
-            workspace,
-            kind: Kind::Strict,
-            told: Told::BeforeAnswer,
-            columns: vec!["utf-16"],
-            folders: vec![uri(workspace.root())],
-            options: json!({ "trusted": true }),
-            environment: Vec::new(),
-        }
-    }
-
-    pub fn kind(mut self, kind: Kind) -> Self {
-        self.kind = kind;
-        self
-    }
-
-    pub fn told(mut self, told: Told) -> Self {
-        self.told = told;
-        self
-    }
-
-    /// Position encodings offered, best first.
-    pub fn columns(mut self, names: &[&'static str]) -> Self {
-        self.columns = names.to_vec();
-        self
-    }
-
-    pub fn folders(mut self, folders: &[String]) -> Self {
-        self.folders = folders.to_vec();
-        self
-    }
-
-    pub fn env(mut self, name: &'static str, value: &str) -> Self {
-        self.environment.push((name, value.to_owned()));
-        self
-    }
-
-    /// Merges top-level keys into `initializationOptions`.
-    pub fn settings(mut self, settings: &Value) -> Self {
-        let options = self.options.as_object_mut().expect("options are an object");
-        for (key, value) in settings.as_object().expect("settings are an object") {
-            options.insert(key.clone(), value.clone());
-        }
-        self
-    }
-
-    /// Starts the server without a word to it.
-    pub fn silent(self) -> Editor {
-        Editor::spawn(self)
-    }
-
-    #[track_caller]
-    pub fn start(self) -> Editor {
-        let params = self.initialize_params();
-        let mut editor = Editor::spawn(self);
-        editor.initialized = editor.request("initialize", params);
-        let named =
-            editor.initialized["capabilities"]["positionEncoding"].as_str().unwrap_or("utf-16");
-        editor.lock().manner.columns = Columns::named(named);
-        editor.notify("initialized", json!({}));
-        editor
-    }
-
-    pub fn initialize_params(&self) -> Value {
-        let mut capabilities = json!({
-            "general": { "positionEncodings": self.columns },
-            "workspace": {
-                "applyEdit": self.kind != Kind::Headless,
-                "workspaceEdit": { "documentChanges": true, "resourceOperations": ["create", "rename", "delete"] },
-                "workspaceFolders": true,
-                "configuration": false,
-                "executeCommand": {},
-                "codeLens": { "refreshSupport": true },
-                "didChangeWatchedFiles": { "dynamicRegistration": true },
-            },
-            "textDocument": {
-                "synchronization": { "didSave": true },
-                "publishDiagnostics": { "versionSupport": true },
-                "codeLens": {},
-                "codeAction": { "codeActionLiteralSupport": { "codeActionKind": { "valueSet": ["", "quickfix", "refactor"] } } },
-            },
-            "window": {
-                "workDoneProgress": true,
-                "showMessage": { "messageActionItem": { "additionalPropertiesSupport": true } },
-                "showDocument": { "support": true },
-            },
-        });
-        if self.kind != Kind::Bare {
-            capabilities["experimental"] = json!({ "copydesk": {
-                "protocolVersion": 1, "permission": {}, "elicitation": { "form": {} }, "save": {}, "diagnostics": {},
-                "languageRequest": {}, "editorState": {}, "review": {},
-            } });
-        }
-        let folders: Vec<_> = self
-            .folders
-            .iter()
-            .map(|f| json!({ "uri": f, "name": f.rsplit('/').next() }))
-            .collect();
-        json!({
-            "processId": std::process::id(),
-            "rootUri": self.folders[0],
-            "capabilities": capabilities,
-            "workspaceFolders": folders,
-            "clientInfo": { "name": "fake editor", "version": "1" },
-            "initializationOptions": self.options,
-        })
-    }
 }
 
 pub struct Editor {
