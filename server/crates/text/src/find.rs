@@ -1,6 +1,20 @@
 //! Finding the text an edit means, strictly first and more tolerantly after.
+//!
+//! A tier counts only with one candidate, and no candidate has another number of lines than the
+//! old text. Work is bounded on every shape of text: hashes of all lines in one pass, a rolling
+//! window over them, and a close look at a bounded number of places.
 
-use crate::changeset::{ChangeSet, Edit};
+mod closest;
+mod forms;
+mod indent;
+mod index;
+mod splice;
+mod verbatim;
+mod window;
+
+use crate::changeset::ChangeSet;
+use crate::lines::{LineEnding, to_ending};
+use index::{Index, Wanted};
 use ropey::Rope;
 
 /// Which occurrences to replace.
@@ -84,12 +98,12 @@ pub enum FindError {
     /// Several places match equally well.
     #[error("the text occurs {} times", lines.len())]
     Ambiguous {
-        /// 1-based first line of each (at most 20).
+        /// 1-based first line of each; the list may stop early when there are very many.
         lines: Vec<usize>,
         /// The tier on which they match.
         tier: Tier,
     },
-    /// Old and new text are equal.
+    /// Old and new text are equal, or lead to the text that is already there.
     #[error("old and new text are identical")]
     Identical,
     /// The old text is empty.
@@ -97,7 +111,11 @@ pub enum FindError {
     Empty,
 }
 
-/// Replaces `old` by `new` where the first tier with a candidate has exactly one.
+/// Replaces `old` by `new` where the first tier with a candidate has exactly one. With
+/// [`Occurrences::All`] only exact matches (or those that differ in line endings as a whole) count.
+///
+/// Unchanged lines keep the file's own bytes; new lines get the line ending found around the
+/// match; new text is taken literally. The cost is linear in the text, also for a miss.
 ///
 /// # Errors
 /// See [`FindError`].
@@ -113,16 +131,37 @@ pub fn replace(
     if old == new {
         return Err(FindError::Identical);
     }
-    let whole = text.to_string();
-    let found: Vec<usize> = memchr::memmem::find_iter(whole.as_bytes(), old).collect();
-    if found.is_empty() {
-        return Err(FindError::NotFound { closest: None });
-    }
-    let lines: Vec<usize> = found.iter().map(|at| text.byte_to_line(*at) + 1).collect();
-    if which == Occurrences::One && found.len() > 1 {
-        return Err(FindError::Ambiguous { lines, tier: Tier::Exact });
-    }
-    let edits = found.iter().map(|at| Edit::new(*at..at + old.len(), new)).collect();
-    let changes = ChangeSet::new(text.len_bytes(), edits).map_err(|_| FindError::Empty)?;
-    Ok(Replacement { changes, tier: Tier::Exact, count: found.len(), lines })
+    let replacement = attempt(text, old, new, which)?;
+    if replacement.changes.is_identity() { Err(FindError::Identical) } else { Ok(replacement) }
 }
+
+fn attempt(
+    text: &Rope,
+    old: &str,
+    new: &str,
+    which: Occurrences,
+) -> Result<Replacement, FindError> {
+    if let Some(result) = verbatim::replace(text, old, new, which, Tier::Exact) {
+        return result;
+    }
+    let other_ending = if old.contains('\r') { LineEnding::Lf } else { LineEnding::CrLf };
+    let converted = to_ending(old, other_ending);
+    if converted != old
+        && let Some(result) = verbatim::replace(text, &converted, new, which, Tier::LineEndings)
+    {
+        return result;
+    }
+    let wanted = Wanted::of(old);
+    let index = Index::of(text);
+    match which {
+        Occurrences::One => window::replace(text, &index, &wanted, new).unwrap_or_else(|| {
+            Err(FindError::NotFound { closest: closest::find(text, &index, &wanted) })
+        }),
+        Occurrences::All => {
+            Err(FindError::NotFound { closest: closest::find(text, &index, &wanted) })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

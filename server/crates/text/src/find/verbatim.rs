@@ -1,0 +1,121 @@
+//! Byte-for-byte search over the chunks of a rope, and literal replacement.
+
+use crate::changeset::{ChangeSet, Edit};
+use crate::find::index::Wanted;
+use crate::find::splice::{Found, splice};
+use crate::find::{FindError, Occurrences, Replacement, Tier};
+use crate::lines::LineEnding;
+use crate::{linediff, pieces};
+use memchr::memmem;
+use ropey::Rope;
+
+/// The least number of bytes searched at a time.
+const BLOCK: usize = 64 * 1024;
+
+/// Overlapping occurrences listed for an ambiguous text.
+const MOST_LISTED: usize = 100;
+
+/// How occurrences that overlap count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Overlaps {
+    Count,
+    Skip,
+}
+
+/// Replaces every occurrence of `old`, or the only one; `None` where there is none.
+pub(crate) fn replace(
+    text: &Rope,
+    old: &str,
+    new: &str,
+    which: Occurrences,
+    tier: Tier,
+) -> Option<Result<Replacement, FindError>> {
+    let hits = match which {
+        Occurrences::One => search(text, old, Overlaps::Count, MOST_LISTED),
+        Occurrences::All => search(text, old, Overlaps::Skip, usize::MAX),
+    };
+    if hits.is_empty() {
+        return None;
+    }
+    let lines: Vec<usize> = hits.iter().map(|at| text.byte_to_line(*at) + 1).collect();
+    if which == Occurrences::One && hits.len() > 1 {
+        return Some(Err(FindError::Ambiguous { lines, tier }));
+    }
+    let mut edits = Vec::with_capacity(hits.len());
+    let mut known: Option<(LineEnding, Vec<Edit>)> = None;
+    for hit in &hits {
+        let ending = ending_near(text, *hit);
+        let (_, relative) = match known.take() {
+            Some(same) if same.0 == ending => known.insert(same),
+            Some(_) | None => {
+                known.insert((ending, linediff::edits(old, &adapted(new, old, ending), 0)))
+            }
+        };
+        edits.extend(relative.iter().map(|edit| {
+            Edit::new(edit.range.start + hit..edit.range.end + hit, edit.text.as_str())
+        }));
+    }
+    let changes = ChangeSet::new(text.len_bytes(), edits).ok()?;
+    Some(Ok(Replacement { changes, tier, count: hits.len(), lines }))
+}
+
+/// Byte offsets of `needle`, in order, at most `most`.
+pub(crate) fn search(text: &Rope, needle: &str, overlaps: Overlaps, most: usize) -> Vec<usize> {
+    let size = needle.len();
+    let mut hits = Vec::new();
+    if size == 0 || size > text.len_bytes() {
+        return hits;
+    }
+    let finder = memmem::Finder::new(needle);
+    let step = match overlaps {
+        Overlaps::Count => 1,
+        Overlaps::Skip => size,
+    };
+    let mut buffer: Vec<u8> = Vec::with_capacity(BLOCK + size);
+    // Where the buffer starts in the text, and where in the text the next hit may start.
+    let (mut base, mut next) = (0, 0);
+    let mut chunks = text.chunks().peekable();
+    while let Some(chunk) = chunks.next() {
+        buffer.extend_from_slice(chunk.as_bytes());
+        if buffer.len() < BLOCK.max(2 * size) && chunks.peek().is_some() {
+            continue;
+        }
+        while let Some(found) = buffer.get(next - base..).and_then(|rest| finder.find(rest)) {
+            hits.push(next + found);
+            next += found + step;
+            if hits.len() == most {
+                return hits;
+            }
+        }
+        // Only an occurrence that starts in the last `size - 1` bytes can still be to come.
+        let keep = buffer.len() - (size - 1).min(buffer.len());
+        buffer.drain(..keep);
+        base += keep;
+        next = next.max(base);
+    }
+    hits
+}
+
+/// The line ending of the line at `offset`, or of the one before where that has none.
+pub(crate) fn ending_near(text: &Rope, offset: usize) -> LineEnding {
+    let line = text.byte_to_line(offset.min(text.len_bytes()));
+    let line = if line + 1 < text.len_lines() { line + 1 } else { line };
+    let end = text.line_to_byte(line);
+    if pieces::splits_crlf(text, end.saturating_sub(1)) { LineEnding::CrLf } else { LineEnding::Lf }
+}
+
+/// `new` with the line ending of its surroundings. Where `old` and `new` both show carriage
+/// returns and the endings are mixed, their author sees the raw text, and `new` stays as it is.
+fn adapted(new: &str, old: &str, ending: LineEnding) -> String {
+    let crlf = old.matches("\r\n").count();
+    let mixed = old.matches('\n').count() != crlf && crlf > 0;
+    if mixed && !new.contains('\r') {
+        let found = Found { lines: linediff::split(old), shift: None, ending };
+        return splice(&found, &Wanted::of(old), new);
+    }
+    match ending {
+        LineEnding::CrLf if !mixed => new.replace("\r\n", "\n").replace('\n', "\r\n"),
+        LineEnding::Lf if !old.contains('\r') => new.replace("\r\n", "\n"),
+        LineEnding::CrLf | LineEnding::Lf | LineEnding::Cr => new.to_owned(),
+    }
+}
