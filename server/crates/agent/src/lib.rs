@@ -1,1 +1,27 @@
-//! agent
+//! The agent: sessions, turns, the gate and the tools behind it.
+//!
+//! Invariant: it knows no LSP, no URI and no UTF-16. It reaches files through `vfs`, processes through
+//! `exec`, models through `llm` and whoever watches through [`editor::Editor`].
+
+pub mod artifacts;
+pub mod ask;
+mod bounds;
+mod cards;
+pub mod editor;
+pub mod gate;
+mod live;
+pub mod options;
+pub mod permission;
+pub mod place;
+mod prompt;
+pub mod provider;
+mod repair;
+mod seen;
+pub mod session;
+pub mod settings;
+pub mod store;
+pub mod tool;
+pub mod tools;
+pub mod transcript;
+mod turn;
+pub mod world;

@@ -1,0 +1,175 @@
+//! Asking the person: one question a call, answered once, withdrawn when the turn is cancelled.
+//!
+//! Invariant: the question shows all there is to decide on (the whole command and where it runs, or
+//! every path with its diff). A waiting question is kept, so that it can be shown again.
+
+use std::sync::Arc;
+
+use protocol::acp::{
+    CommandPermissionSubject, Meta, PermissionOption, PermissionOptionKind,
+    RequestPermissionRequest, RequestPermissionSubject, RequiresActionStateUpdate,
+    RunningStateUpdate, StateUpdate, ToolCallPermissionSubject, ToolCallUpdate,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::bounds;
+use crate::editor::{Answer, Extras};
+use crate::permission::{Decision, Rule};
+use crate::session::Shared;
+use crate::tool::CommandAccess;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// One line.
+    pub title: String,
+    /// Why it is asked.
+    pub reason: String,
+    /// The card it is about, with the diff where there is one.
+    pub card: ToolCallUpdate,
+    /// The command, where it is about one.
+    pub command: Option<CommandAccess>,
+    /// The rule that "always" adds.
+    pub suggestion: Option<String>,
+}
+
+/// What came back.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Permission {
+    /// Go on.
+    Allowed { extras: Extras },
+    /// Do not; with words for the model.
+    Rejected { feedback: Option<String> },
+    /// Nobody is there; the rule that would have let it through.
+    Nobody { rule: Option<String> },
+    /// The turn was cancelled.
+    Cancelled,
+}
+
+const ALLOW_ONCE: &str = "allow_once";
+const ALLOW_ALWAYS: &str = "allow_always";
+const REJECT_ONCE: &str = "reject_once";
+const REJECT_ALWAYS: &str = "reject_always";
+
+/// Asks for permission and waits for the answer.
+pub async fn permission(
+    shared: &Arc<Shared>,
+    question: Question,
+    cancel: &CancellationToken,
+) -> Permission {
+    let suggestion = question.suggestion.clone();
+    let request = request(shared, question);
+    let _waiting = Waiting::begin(shared);
+    let answer = loop {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Permission::Cancelled,
+            answer = shared.world.editor.ask(request.clone()) => break answer,
+            // A client that came back is shown the question again.
+            () = shared.ask_again.notified() => {}
+        }
+    };
+    match answer {
+        Answer::Cancelled => Permission::Cancelled,
+        Answer::Nobody => Permission::Nobody { rule: suggestion },
+        Answer::Selected { option, extras } => selected(shared, &option, extras, suggestion),
+    }
+}
+
+fn selected(
+    shared: &Arc<Shared>,
+    option: &str,
+    extras: Extras,
+    suggestion: Option<String>,
+) -> Permission {
+    let remembered = extras.rule.clone().or(suggestion);
+    match option {
+        ALLOW_ALWAYS => {
+            remember(shared, remembered, Decision::Allow);
+            Permission::Allowed { extras }
+        }
+        ALLOW_ONCE => Permission::Allowed { extras },
+        REJECT_ALWAYS => {
+            remember(shared, remembered, Decision::Deny);
+            Permission::Rejected { feedback: extras.feedback }
+        }
+        // An option that was not offered allows nothing.
+        _ => Permission::Rejected { feedback: extras.feedback },
+    }
+}
+
+fn remember(shared: &Arc<Shared>, rule: Option<String>, decision: Decision) {
+    let Some(text) = rule else { return };
+    match Rule::parse(&text, decision, "session") {
+        Ok(rule) => shared.remember(rule),
+        Err(err) => tracing::warn!("the rule to remember was not understood: {err}"),
+    }
+}
+
+fn request(shared: &Arc<Shared>, question: Question) -> RequestPermissionRequest {
+    let request_id = uuid::Uuid::new_v4().simple().to_string();
+    let id = question.card.tool_call_id.clone();
+    let (subject, description) = match &question.command {
+        Some(command) => {
+            let text = bounds::visible(&command.script);
+            let subject = CommandPermissionSubject::new(text, command.cwd.clone()).tool_call_id(id);
+            (
+                RequestPermissionSubject::Command(subject),
+                format!("{}, in {}", question.reason, command.cwd.display()),
+            )
+        }
+        None => (
+            RequestPermissionSubject::ToolCall(Box::new(ToolCallPermissionSubject::new(
+                question.card,
+            ))),
+            question.reason,
+        ),
+    };
+    let mut options = vec![option(ALLOW_ONCE, "Allow once", PermissionOptionKind::AllowOnce)];
+    if let Some(rule) = &question.suggestion {
+        let always = option(ALLOW_ALWAYS, "Always allow", PermissionOptionKind::AllowAlways);
+        options.push(always.meta(copydesk(json!({ "rule": rule }))));
+    }
+    options.push(option(REJECT_ONCE, "Reject", PermissionOptionKind::RejectOnce));
+    if let Some(rule) = &question.suggestion {
+        let never = option(REJECT_ALWAYS, "Always reject", PermissionOptionKind::RejectAlways);
+        options.push(never.meta(copydesk(json!({ "rule": rule }))));
+    }
+    RequestPermissionRequest::new(shared.id.clone(), bounds::visible(&question.title), options)
+        .description(description)
+        .subject(subject)
+        .meta(copydesk(json!({ "requestId": request_id })))
+}
+
+fn option(id: &str, name: &str, kind: PermissionOptionKind) -> PermissionOption {
+    PermissionOption::new(id.to_string(), name.to_string(), kind)
+}
+
+fn copydesk(value: serde_json::Value) -> Meta {
+    let mut meta = Meta::new();
+    meta.insert("copydesk".into(), value);
+    meta
+}
+
+/// Counts a waiting question for as long as it lives, and tells the session's state.
+struct Waiting<'a>(&'a Arc<Shared>);
+
+impl<'a> Waiting<'a> {
+    fn begin(shared: &'a Arc<Shared>) -> Waiting<'a> {
+        if shared.change_waiting(1) == 1 {
+            let state = StateUpdate::RequiresAction(RequiresActionStateUpdate::new());
+            shared.transcript.send(protocol::acp::SessionUpdate::StateUpdate(state));
+        }
+        Waiting(shared)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.0.change_waiting(-1) == 0 && self.0.is_busy() {
+            let state = StateUpdate::Running(RunningStateUpdate::new());
+            self.0.transcript.send(protocol::acp::SessionUpdate::StateUpdate(state));
+        }
+    }
+}

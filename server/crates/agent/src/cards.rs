@@ -1,0 +1,143 @@
+//! The blocks a card shows, within what one notification may carry.
+
+use std::path::{Path, PathBuf};
+
+use protocol::acp::{
+    ContentBlock, Diff, DiffChange, ImageContent, Meta, Terminal, ToolCallContent, ToolCallLocation,
+};
+use serde_json::json;
+use text::{ChangeSet, Rope};
+use vfs::Location;
+
+use crate::bounds;
+use crate::tool::Content;
+
+/// Characters of text or diff on one card.
+const BLOCK: usize = 24_000;
+
+/// Places as the wire wants them: an absolute path, with the URI beside it where there is no file.
+pub fn locations(places: &[(Location, Option<u32>)]) -> Vec<ToolCallLocation> {
+    places
+        .iter()
+        .map(|(location, line)| {
+            let place = ToolCallLocation::new(display_path(location)).line(*line);
+            match location {
+                Location::Disk(_) => place,
+                Location::Virtual(uri) => place.meta(uri_meta(uri)),
+            }
+        })
+        .collect()
+}
+
+/// What the model reads, as blocks.
+pub fn of_content(content: &[Content]) -> Vec<ToolCallContent> {
+    content
+        .iter()
+        .map(|it| match it {
+            Content::Text(text) => {
+                ToolCallContent::from(ContentBlock::from(bounds::text(text, BLOCK)))
+            }
+            Content::Image { media_type, data } => {
+                let image = ImageContent::new(data.clone(), media_type.clone());
+                ToolCallContent::from(ContentBlock::Image(image))
+            }
+        })
+        .collect()
+}
+
+/// What happened to one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// It is new.
+    Add,
+    /// It changed.
+    Modify,
+    /// It is gone.
+    Delete,
+}
+
+/// One file's diff as a block.
+pub fn diff(
+    location: &Location,
+    operation: Operation,
+    before: &Rope,
+    after: &Rope,
+    changes: &ChangeSet,
+) -> ToolCallContent {
+    let path = display_path(location);
+    let name = path.display().to_string();
+    let name = name.trim_start_matches('/');
+    let (old, new) = match operation {
+        Operation::Add => (None, Some(name)),
+        Operation::Modify => (Some(name), Some(name)),
+        Operation::Delete => (Some(name), None),
+    };
+    let patch = text::diff::git_patch(old, new, before, after, changes);
+    let change = match operation {
+        Operation::Add => DiffChange::add(path),
+        Operation::Modify => DiffChange::modify(path),
+        Operation::Delete => DiffChange::delete(path),
+    };
+    let change = match location {
+        Location::Disk(_) => change,
+        Location::Virtual(uri) => change.meta(uri_meta(uri)),
+    };
+    ToolCallContent::Diff(Diff::patch(cut_patch(&patch), vec![change]))
+}
+
+/// A live terminal as a block.
+pub fn terminal(id: &str) -> ToolCallContent {
+    ToolCallContent::Terminal(Terminal::new(id.to_string()))
+}
+
+/// Blocks that fit one notification; what does not is counted.
+pub fn bounded(blocks: Vec<ToolCallContent>) -> Vec<ToolCallContent> {
+    let mut room = BLOCK * 2;
+    let total = blocks.len();
+    let mut kept = Vec::new();
+    for block in blocks {
+        let size = serde_json::to_string(&block).map_or(0, |it| it.len());
+        let image = matches!(&block, ToolCallContent::Content(it) if matches!(it.content, ContentBlock::Image(_)));
+        if !image && room < size {
+            let text = format!("({} more blocks are not shown here)", total - kept.len());
+            kept.push(ToolCallContent::from(ContentBlock::from(text)));
+            break;
+        }
+        room = room.saturating_sub(if image { 0 } else { size });
+        kept.push(block);
+    }
+    kept
+}
+
+/// A path to show for anything: the file's own, or one made of the document's name.
+pub fn display_path(location: &Location) -> PathBuf {
+    match location {
+        Location::Disk(path) => path.clone(),
+        Location::Virtual(uri) => {
+            let name = uri.split_once(':').map_or(uri.as_str(), |(_, rest)| rest);
+            Path::new("/").join(name.trim_start_matches('/'))
+        }
+    }
+}
+
+fn uri_meta(uri: &str) -> Meta {
+    let mut meta = Meta::new();
+    meta.insert("copydesk".into(), json!({ "uri": uri }));
+    meta
+}
+
+fn cut_patch(patch: &str) -> String {
+    if patch.len() <= BLOCK {
+        return patch.to_string();
+    }
+    let mut kept = String::new();
+    let mut lines = patch.lines();
+    for line in lines.by_ref() {
+        if BLOCK < kept.len() + line.len() {
+            break;
+        }
+        kept.push_str(line);
+        kept.push('\n');
+    }
+    format!("{kept}\\ {} more lines of this diff are not shown\n", lines.count() + 1)
+}

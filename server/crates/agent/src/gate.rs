@@ -1,0 +1,402 @@
+//! The one gate every call goes through, whoever makes it: repair, validation, permission, run,
+//! bounds, card and result.
+//!
+//! Invariant: a call always ends with a card that ended and a result for the caller, also when it is
+//! denied, rejected, cancelled or panics.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use protocol::acp::{ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::ask::{self, Permission};
+use crate::bounds;
+use crate::cards;
+use crate::editor::{Approval, Extras};
+use crate::permission::{self, Policy, Verdict};
+use crate::repair::{Repaired, repair};
+use crate::session::Shared;
+use crate::tool::{Access, Call, Caller, Content, Cx, Entry, Failure, Output};
+use crate::tools;
+
+/// A call as it arrives.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The card's id.
+    pub id: String,
+    /// Canonical name or alias.
+    pub name: String,
+    /// The input.
+    pub input: Input,
+    /// Who calls.
+    pub caller: Caller,
+}
+
+/// The input as it arrives.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Already JSON.
+    Value(Value),
+    /// As a model wrote it; an empty text is an empty object.
+    Text(String),
+}
+
+/// What the caller gets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Done {
+    /// For the model.
+    pub content: Vec<Content>,
+    /// Failed, denied, rejected or cancelled.
+    pub is_error: bool,
+    /// Whether it ended because the turn was cancelled.
+    pub cancelled: bool,
+}
+
+/// A call that may run: parsed, its access known, its card shown.
+pub struct Prepared {
+    entry: &'static Entry,
+    call: Box<dyn Call>,
+    request: Request,
+    input: Value,
+    notes: Vec<String>,
+    /// What it touches.
+    pub access: Access,
+}
+
+/// Runs one call from arrival to result.
+pub async fn call(shared: &Arc<Shared>, request: Request, cancel: &CancellationToken) -> Done {
+    match prepare(shared, request) {
+        Ok(prepared) => run(shared, prepared, cancel).await,
+        Err(done) => done,
+    }
+}
+
+/// Parses a call and shows its card. An unknown tool or a bad input ends here.
+pub fn prepare(shared: &Arc<Shared>, request: Request) -> Result<Prepared, Done> {
+    let Some(entry) = tools::find(&request.name) else {
+        let text = tools::unknown(&request.name);
+        return Err(fail_early(shared, &request, &request.name, ToolKind::Other, text));
+    };
+    let rules = shared.rules();
+    if permission::hidden(entry.name, &rules) {
+        let text = format!("denied: the tool {0} is switched off by the rule `{0}`.", entry.name);
+        return Err(fail_early(shared, &request, entry.name, (entry.kind)(), text));
+    }
+    let parsed = parse(entry, &request.input);
+    let (call, repaired) = match parsed {
+        Ok(parsed) => parsed,
+        Err(text) => return Err(fail_early(shared, &request, entry.name, (entry.kind)(), text)),
+    };
+    let place = shared.place();
+    let card = call.card(&place);
+    let update = ToolCallUpdate::new(request.id.clone())
+        .name(entry.name.to_string())
+        .title(bounds::title(&card.title))
+        .kind((entry.kind)())
+        .status(ToolCallStatus::Pending)
+        .locations(cards::locations(&card.locations))
+        .raw_input(bounds::value(&repaired.input));
+    shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(update));
+    match call.access(&place) {
+        Ok(access) => Ok(Prepared {
+            entry,
+            call,
+            request,
+            input: repaired.input,
+            notes: repaired.notes,
+            access,
+        }),
+        Err(failure) => Err(fail(shared, &request.id, &failure.to_string())),
+    }
+}
+
+/// Asks where needed, runs the call and ends its card.
+pub async fn run(shared: &Arc<Shared>, prepared: Prepared, cancel: &CancellationToken) -> Done {
+    let id = prepared.request.id.clone();
+    let cancel = shared.calls.begin(&id, cancel);
+    let done = AssertUnwindSafe(permitted(shared, prepared, &cancel)).catch_unwind().await;
+    shared.calls.end(&id);
+    match done {
+        Ok(done) => done,
+        Err(panic) => {
+            let what = panic.downcast_ref::<&str>().map(|it| (*it).to_string());
+            let what = what.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            tracing::error!("tool call {id} panicked: {what}");
+            fail(
+                shared,
+                &id,
+                "The tool crashed; this is a fault of copydesk and was logged. Try another way.",
+            )
+        }
+    }
+}
+
+async fn permitted(shared: &Arc<Shared>, prepared: Prepared, cancel: &CancellationToken) -> Done {
+    let Prepared { entry, mut call, request, mut input, mut notes, mut access } = prepared;
+    // Answers may change the input, and a changed input is judged again.
+    let approval = loop {
+        let place = shared.place();
+        let rules = shared.rules();
+        let policy = Policy {
+            rules: &rules,
+            mode: shared.mode(),
+            trusted: shared.world.trusted(),
+            plan_file: shared.plan_file.as_deref(),
+        };
+        let verdict = permission::decide(entry.name, &access, &place, &policy);
+        let (reason, suggestion) = match verdict {
+            Verdict::Allow => break Approval::Policy,
+            Verdict::Deny { reason } => return fail(shared, &request.id, &reason),
+            Verdict::Ask { reason, suggestion } => (reason, suggestion),
+        };
+        let cx = context(shared, &request, Approval::Policy, cancel);
+        let preview = match cancellable(cancel, call.preview(&cx)).await {
+            Ok(preview) => preview,
+            Err(failure) => return ended(shared, &request.id, failure),
+        };
+        let subject =
+            Subject { entry, input: &input, access: &access, preview, reason, suggestion };
+        match permission_of(shared, &request.id, subject, cancel).await {
+            Permission::Allowed { extras } => match changed(entry, extras, &input) {
+                Ok(None) => break Approval::Person,
+                Ok(Some((new_call, new_input, feedback))) => {
+                    access = match new_call.access(&place) {
+                        Ok(access) => access,
+                        Err(failure) => return fail(shared, &request.id, &failure.to_string()),
+                    };
+                    call = new_call;
+                    input = new_input;
+                    notes.push(format!(
+                        "the person changed the input to {}{}",
+                        bounds::text(&input.to_string(), 2_000),
+                        feedback.map(|it| format!(" and says: {it}")).unwrap_or_default()
+                    ));
+                    // What the person wrote is what they allow, unless a rule forbids it.
+                    let policy = Policy { rules: &rules, ..policy };
+                    match permission::decide(entry.name, &access, &place, &policy) {
+                        Verdict::Deny { reason } => return fail(shared, &request.id, &reason),
+                        Verdict::Allow | Verdict::Ask { .. } => break Approval::Person,
+                    }
+                }
+                Err(text) => return fail(shared, &request.id, &text),
+            },
+            Permission::Rejected { feedback } => {
+                let text = match feedback {
+                    Some(words) => format!("rejected by the person, who says: {words}"),
+                    None => {
+                        "rejected by the person. Nothing was done. Ask what they want instead, \
+                             or go on without it."
+                            .to_string()
+                    }
+                };
+                return fail(shared, &request.id, &text);
+            }
+            Permission::Nobody { rule } => {
+                let hint = match rule {
+                    Some(rule) => {
+                        format!("Add the permission rule `{rule}`, or run in another mode.")
+                    }
+                    None => "It needs a person who allows it.".to_string(),
+                };
+                return fail(
+                    shared,
+                    &request.id,
+                    &format!("denied: this needs permission and nobody is there to ask. {hint}"),
+                );
+            }
+            Permission::Cancelled => return ended(shared, &request.id, Failure::Cancelled),
+        }
+    };
+    let started = ToolCallUpdate::new(request.id.clone()).status(ToolCallStatus::InProgress);
+    shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(started));
+    if !access.is_read_only() {
+        shared.transcript.sync();
+    }
+    let cx = context(shared, &request, approval, cancel);
+    let output = cancellable(cancel, call.run(&cx)).await;
+    match output {
+        Ok(output) => finish(shared, &request.id, output, &notes),
+        Err(failure) => ended(shared, &request.id, failure),
+    }
+}
+
+/// Everything a question is about.
+struct Subject<'a> {
+    entry: &'static Entry,
+    input: &'a Value,
+    access: &'a Access,
+    preview: Vec<ToolCallContent>,
+    reason: String,
+    suggestion: Option<String>,
+}
+
+async fn permission_of(
+    shared: &Arc<Shared>,
+    id: &str,
+    subject: Subject<'_>,
+    cancel: &CancellationToken,
+) -> Permission {
+    let place = shared.place();
+    let title = match &subject.access.command {
+        Some(command) => format!("Run `{}`", bounds::title(&command.script)),
+        None => match tools::find(subject.entry.name).map(|it| it.parse(subject.input.clone())) {
+            Some(Ok(call)) => call.card(&place).title,
+            Some(Err(_)) | None => subject.entry.name.to_string(),
+        },
+    };
+    let mut card = ToolCallUpdate::new(id.to_string())
+        .name(subject.entry.name.to_string())
+        .title(title.clone())
+        .kind((subject.entry.kind)())
+        .raw_input(bounds::value(subject.input));
+    if !subject.preview.is_empty() {
+        card = card.content(subject.preview.clone());
+        let shown = ToolCallUpdate::new(id.to_string()).content(subject.preview);
+        shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(shown));
+    }
+    let question = ask::Question {
+        title,
+        reason: subject.reason,
+        card,
+        command: subject.access.command.clone(),
+        suggestion: subject.suggestion,
+    };
+    ask::permission(shared, question, cancel).await
+}
+
+/// What an answer changed: the new call, its input and the person's words.
+type Changed = (Box<dyn Call>, Value, Option<String>);
+
+fn changed(
+    entry: &'static Entry,
+    extras: Extras,
+    before: &Value,
+) -> Result<Option<Changed>, String> {
+    match extras.input {
+        Some(input) if input != *before => {
+            let (call, repaired) = parse(entry, &Input::Value(input))?;
+            Ok(Some((call, repaired.input, extras.feedback)))
+        }
+        Some(_) | None => Ok(None),
+    }
+}
+
+fn parse(entry: &'static Entry, input: &Input) -> Result<(Box<dyn Call>, Repaired), String> {
+    let value = match input {
+        Input::Value(value) => value.clone(),
+        Input::Text(text) if text.trim().is_empty() => json!({}),
+        Input::Text(text) => serde_json::from_str(text).map_err(|err| {
+            format!("The arguments of {} are not valid JSON ({err}). Send the call again with valid JSON.", entry.name)
+        })?,
+    };
+    let repaired = repair(value, &entry.input_schema(), entry.fields).map_err(|problems| {
+        format!(
+            "The arguments do not match the schema of {}: {}. Send the call again with these corrected.",
+            entry.name,
+            problems.join("; ")
+        )
+    })?;
+    let call = entry.parse(repaired.input.clone()).map_err(|err| {
+        format!("The arguments do not match the schema of {}: {err}.", entry.name)
+    })?;
+    Ok((call, repaired))
+}
+
+fn context(
+    shared: &Arc<Shared>,
+    request: &Request,
+    approval: Approval,
+    cancel: &CancellationToken,
+) -> Cx {
+    Cx {
+        place: shared.place(),
+        vfs: shared.world.vfs.clone(),
+        editor: shared.world.editor.clone(),
+        session: shared.clone(),
+        call: request.id.clone(),
+        caller: request.caller,
+        approval,
+        cancel: cancel.clone(),
+    }
+}
+
+/// Waits for a step; a tool that does not notice the cancellation itself is dropped.
+async fn cancellable<T>(
+    cancel: &CancellationToken,
+    step: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        biased;
+        done = step => done,
+        () = grace(cancel) => Err(Failure::Cancelled),
+    }
+}
+
+/// Tools tidy up by themselves first: a command's group gets time to end.
+async fn grace(cancel: &CancellationToken) {
+    cancel.cancelled().await;
+    tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
+}
+
+fn finish(shared: &Arc<Shared>, id: &str, output: Output, notes: &[String]) -> Done {
+    let mut content = bounds::spill(output.content, shared);
+    if !notes.is_empty() {
+        content.push(Content::Text(format!("[note: {}]", notes.join("; "))));
+    }
+    let card = if output.card.is_empty() { cards::of_content(&content) } else { output.card };
+    let status = if output.failed { ToolCallStatus::Failed } else { ToolCallStatus::Completed };
+    let mut update =
+        ToolCallUpdate::new(id.to_string()).status(status).content(cards::bounded(card));
+    if let Some(title) = output.title {
+        update = update.title(bounds::title(&title));
+    }
+    if let Some(raw) = output.raw {
+        update = update.raw_output(bounds::value(&raw));
+    }
+    shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(update));
+    Done { content, is_error: output.failed, cancelled: false }
+}
+
+fn ended(shared: &Arc<Shared>, id: &str, failure: Failure) -> Done {
+    match failure {
+        Failure::Told(text) => fail(shared, id, &text),
+        Failure::Cancelled => {
+            let update = ToolCallUpdate::new(id.to_string()).status(ToolCallStatus::Cancelled);
+            shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(update));
+            let content = vec![Content::Text("Cancelled by the person before it finished.".into())];
+            Done { content, is_error: true, cancelled: true }
+        }
+    }
+}
+
+fn fail(shared: &Arc<Shared>, id: &str, text: &str) -> Done {
+    let content = bounds::spill(vec![Content::Text(text.to_string())], shared);
+    let update = ToolCallUpdate::new(id.to_string())
+        .status(ToolCallStatus::Failed)
+        .content(cards::bounded(cards::of_content(&content)));
+    shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(update));
+    Done { content, is_error: true, cancelled: false }
+}
+
+fn fail_early(
+    shared: &Arc<Shared>,
+    request: &Request,
+    title: &str,
+    kind: ToolKind,
+    text: String,
+) -> Done {
+    let raw = match &request.input {
+        Input::Value(value) => bounds::value(value),
+        Input::Text(text) => Value::String(bounds::text(text, 4_000)),
+    };
+    let update = ToolCallUpdate::new(request.id.clone())
+        .name(title.to_string())
+        .title(bounds::title(title))
+        .kind(kind)
+        .raw_input(raw);
+    shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(update));
+    fail(shared, &request.id, &text)
+}

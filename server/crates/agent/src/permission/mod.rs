@@ -1,0 +1,207 @@
+//! Decides whether a call may run: the only place that does.
+//!
+//! Invariant: deny beats ask beats allow, in every mode. Sensitive paths stay closed and power files
+//! always ask, unless a rule of the person's own names the path. What is decided depends only on the
+//! access (data), the rules, the mode and the trust, never on which tool asks.
+
+mod rules;
+pub mod shell;
+
+use std::path::Path;
+
+use crate::place::{Place, Target};
+use crate::settings::Mode;
+use crate::tool::Access;
+
+pub use rules::{Decision, Rule, RuleError, Rules};
+
+/// What the engine decided.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It runs.
+    Allow,
+    /// The person is asked, for this reason; `suggestion` is the rule that "always" would add.
+    Ask { reason: String, suggestion: Option<String> },
+    /// It does not run; the text names the rule.
+    Deny { reason: String },
+}
+
+/// What a decision rests on besides the call.
+pub struct Policy<'a> {
+    /// All rules in force.
+    pub rules: &'a Rules,
+    /// The session's mode.
+    pub mode: Mode,
+    /// Whether the person trusts the folder.
+    pub trusted: bool,
+    /// The only file that may be written in plan mode.
+    pub plan_file: Option<&'a Path>,
+}
+
+/// Decides one call.
+pub fn decide(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Verdict {
+    if let Some(verdict) = forbidden(tool, access, place, policy) {
+        return verdict;
+    }
+    let asks = [
+        rule_ask(tool, access, place, policy),
+        read_ask(access, place, policy),
+        write_ask(access, place, policy),
+        command_ask(access, place, policy),
+    ];
+    asks.into_iter().flatten().next().unwrap_or(Verdict::Allow)
+}
+
+/// Whether a deny rule names the tool as a whole, so that it is not shown to the model.
+pub fn hidden(tool: &str, rules: &Rules) -> bool {
+    rules.bare(Decision::Deny, tool).is_some()
+}
+
+fn forbidden(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
+    if let Some(rule) = policy.rules.find(Decision::Deny, tool, access, place) {
+        return Some(denied(format!(
+            "denied by the rule `{rule}`. Do not try another way; tell the person if it is needed."
+        )));
+    }
+    for target in access.reads.iter().chain(&access.writes) {
+        let Some(path) = target.paths().into_iter().find(|it| vfs::is_sensitive(it)) else {
+            continue;
+        };
+        let write = access.writes.contains(target);
+        if !policy.rules.names_path(path, write, place) {
+            return Some(denied(format!(
+                "denied: {} holds secrets (keys, credentials or an environment file) and is never \
+                 read or written. Work without it, or ask the person to add the rule `{}({})`.",
+                path.display(),
+                if write { "Edit" } else { "Read" },
+                rules::absolute_pattern(path),
+            )));
+        }
+    }
+    if policy.mode == Mode::Plan {
+        let plan = |it: &Target| target_is(it, policy.plan_file);
+        if !access.writes.is_empty() && !access.writes.iter().all(plan) {
+            return Some(denied(
+                "denied: plan mode is active, nothing is changed. Finish the plan; the person \
+                 switches the mode."
+                    .into(),
+            ));
+        }
+        if !access.stops.is_empty() {
+            return Some(denied("denied: plan mode is active, jobs are not stopped.".into()));
+        }
+        if let Some(command) = &access.command
+            && !(policy.trusted && shell::is_read_only(&command.script, place))
+        {
+            return Some(denied(
+                "denied: plan mode is active and this command may change something. Use the \
+                 reading tools, or commands that only read."
+                    .into(),
+            ));
+        }
+    }
+    None
+}
+
+fn rule_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
+    let rule = policy.rules.find(Decision::Ask, tool, access, place)?;
+    Some(Verdict::Ask { reason: format!("the rule `{rule}` asks"), suggestion: None })
+}
+
+fn read_ask(access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
+    let outside = access.reads.iter().find(|it| !it.inside && !is_artifact(it))?;
+    if policy.mode == Mode::Auto || policy.rules.allows_read(outside, place) {
+        return None;
+    }
+    let pattern = first_path(outside).map(|it| format!("Read({})", rules::absolute_pattern(it)));
+    Some(Verdict::Ask {
+        reason: format!("{} lies outside the workspace", outside.location),
+        suggestion: pattern,
+    })
+}
+
+fn write_ask(access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
+    access.writes.iter().find_map(|target| write_ask_one(target, place, policy))
+}
+
+fn write_ask_one(target: &Target, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
+    if policy.mode == Mode::Plan {
+        return None;
+    }
+    if target.paths().into_iter().any(|it| is_power_file(it, place)) {
+        return Some(Verdict::Ask {
+            reason: format!(
+                "{} decides what may run or what the agent is told, or is part of a repository's own data",
+                target.location
+            ),
+            suggestion: None,
+        });
+    }
+    if policy.rules.allows_write(target, place) {
+        return None;
+    }
+    let pattern = first_path(target).map(|it| format!("Edit({})", rules::pattern_for(it, place)));
+    if !target.inside {
+        return Some(Verdict::Ask {
+            reason: format!("{} lies outside the workspace", target.location),
+            suggestion: pattern,
+        });
+    }
+    match policy.mode {
+        Mode::Edit | Mode::Auto if policy.trusted => None,
+        Mode::Edit | Mode::Auto | Mode::Ask | Mode::Plan => Some(Verdict::Ask {
+            reason: format!("{} is changed", target.location),
+            suggestion: pattern,
+        }),
+    }
+}
+
+fn command_ask(access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
+    let command = access.command.as_ref()?;
+    if let Some(path) = shell::sensitive_argument(&command.script, place) {
+        return Some(Verdict::Ask {
+            reason: format!("the command names {path}, which holds secrets"),
+            suggestion: None,
+        });
+    }
+    if let Some(path) = shell::power_argument(&command.script, place) {
+        return Some(Verdict::Ask {
+            reason: format!("the command may write {path}"),
+            suggestion: None,
+        });
+    }
+    let known = policy.trusted && shell::is_read_only(&command.script, place);
+    let auto = policy.trusted && policy.mode == Mode::Auto;
+    if known || auto || policy.rules.allows_command(&command.script) {
+        return None;
+    }
+    Some(Verdict::Ask {
+        reason: "a command is run".into(),
+        suggestion: shell::suggestion(&command.script).map(|it| format!("Bash({it})")),
+    })
+}
+
+/// Judged below the workspace folder, whose own path says nothing.
+fn is_power_file(path: &Path, place: &Place) -> bool {
+    let below = place.roots.paths().find_map(|root| path.strip_prefix(root).ok());
+    vfs::is_power_file(below.unwrap_or(path))
+}
+
+fn denied(reason: String) -> Verdict {
+    Verdict::Deny { reason }
+}
+
+fn first_path(target: &Target) -> Option<&Path> {
+    target.paths().into_iter().next_back()
+}
+
+fn target_is(target: &Target, path: Option<&Path>) -> bool {
+    path.is_some_and(|path| target.paths().into_iter().all(|it| it == path))
+}
+
+fn is_artifact(target: &Target) -> bool {
+    matches!(&target.location, vfs::Location::Virtual(uri) if uri.starts_with("artifact:") || uri.starts_with("untitled:"))
+}
+
+#[cfg(test)]
+mod tests;

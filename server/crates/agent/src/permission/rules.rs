@@ -1,0 +1,279 @@
+//! Permission rules in Claude Code's grammar: `Tool` or `Tool(specifier)`.
+//!
+//! Paths are matched with gitignore semantics: `//abs`, `~/home`, `/relative to the workspace`,
+//! anything else relative to the current folder or, without a slash, at any depth. Commands match
+//! exactly, by `prefix:*`, or with `*` anywhere.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::permission::shell;
+use crate::place::{Place, Target};
+use crate::tool::Access;
+use crate::tools;
+
+/// What a rule says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Runs unasked.
+    Allow,
+    /// Asks.
+    Ask,
+    /// Never runs.
+    Deny,
+}
+
+impl Decision {
+    /// The name on the wire.
+    pub fn id(self) -> &'static str {
+        match self {
+            Decision::Allow => "allow",
+            Decision::Ask => "ask",
+            Decision::Deny => "deny",
+        }
+    }
+}
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Canonical tool name, or a name this version does not know.
+    pub tool: String,
+    /// What stands in parentheses.
+    pub specifier: Option<String>,
+    /// As written.
+    pub text: String,
+    /// What it says.
+    pub decision: Decision,
+    /// Where it comes from: `user`, `project`, `local` or `session`.
+    pub scope: String,
+}
+
+/// Why a rule could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{rule}` is not a permission rule: {reason}")]
+pub struct RuleError {
+    /// As written.
+    pub rule: String,
+    /// What is wrong.
+    pub reason: &'static str,
+}
+
+impl Rule {
+    /// Reads a rule.
+    pub fn parse(text: &str, decision: Decision, scope: &str) -> Result<Rule, RuleError> {
+        let error = |reason| RuleError { rule: text.to_string(), reason };
+        let trimmed = text.trim();
+        let (name, specifier) = match trimmed.split_once('(') {
+            Some((name, rest)) => {
+                let inner = rest.strip_suffix(')').ok_or(error("the parenthesis is not closed"))?;
+                (name.trim(), Some(inner.trim()).filter(|it| !it.is_empty() && *it != "*"))
+            }
+            None => (trimmed, None),
+        };
+        if name.is_empty() {
+            return Err(error("the tool's name is missing"));
+        }
+        if name.contains(|it: char| it.is_whitespace() || it == ')') {
+            return Err(error("write it as `Tool` or `Tool(what)`"));
+        }
+        let tool = tools::find(name).map_or(name, |it| it.name).to_string();
+        Ok(Rule {
+            tool,
+            specifier: specifier.map(str::to_string),
+            text: trimmed.to_string(),
+            decision,
+            scope: scope.to_string(),
+        })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// All rules in force.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// In no particular order: deny beats ask beats allow.
+    pub all: Vec<Rule>,
+}
+
+/// The tools whose rules cover every call that writes or reads a path.
+const WRITES: [&str; 2] = ["Edit", "Write"];
+const READS: &str = "Read";
+const SHELL: &str = "Bash";
+
+impl Rules {
+    /// The first rule of this decision that the call falls under.
+    pub fn find(
+        &self,
+        decision: Decision,
+        tool: &str,
+        access: &Access,
+        place: &Place,
+    ) -> Option<&Rule> {
+        self.of(decision).find(|rule| {
+            if rule.specifier.is_none() && rule.tool == tool {
+                return true;
+            }
+            if WRITES.contains(&rule.tool.as_str()) {
+                return access.writes.iter().any(|it| touches(rule, it, place));
+            }
+            if rule.tool == READS {
+                return access.reads.iter().any(|it| touches(rule, it, place));
+            }
+            if rule.tool == SHELL {
+                let command = access.command.as_ref();
+                return command.is_some_and(|it| match &rule.specifier {
+                    None => true,
+                    Some(pattern) => shell::any_part_matches(&it.script, pattern),
+                });
+            }
+            false
+        })
+    }
+
+    /// A rule of this decision that names the tool and nothing else.
+    pub fn bare(&self, decision: Decision, tool: &str) -> Option<&Rule> {
+        self.of(decision).find(|rule| {
+            let same = rule.tool == tool;
+            rule.specifier.is_none() && same
+        })
+    }
+
+    /// Whether an allow rule covers reading the target, link and real path both.
+    pub fn allows_read(&self, target: &Target, place: &Place) -> bool {
+        self.of(Decision::Allow).any(|rule| rule.tool == READS && covers(rule, target, place))
+    }
+
+    /// Whether an allow rule covers writing the target, link and real path both.
+    pub fn allows_write(&self, target: &Target, place: &Place) -> bool {
+        self.of(Decision::Allow)
+            .any(|rule| WRITES.contains(&rule.tool.as_str()) && covers(rule, target, place))
+    }
+
+    /// Whether allow rules cover every part of a command.
+    pub fn allows_command(&self, script: &str) -> bool {
+        let bash = || self.of(Decision::Allow).filter(|it| it.tool == SHELL);
+        if bash().any(|it| it.specifier.is_none()) {
+            return true;
+        }
+        let patterns: Vec<&str> = bash().filter_map(|it| it.specifier.as_deref()).collect();
+        shell::every_part_matches(script, &patterns)
+    }
+
+    /// Whether the person's own allow rule names this very path rather than a whole folder.
+    pub fn names_path(&self, path: &Path, write: impl Into<Touch>, place: &Place) -> bool {
+        let touch = write.into();
+        self.of(Decision::Allow).any(|rule| {
+            let kind = match touch {
+                Touch::Read => rule.tool == READS,
+                Touch::Write => WRITES.contains(&rule.tool.as_str()),
+            };
+            let literal = rule.specifier.as_deref().is_some_and(|it| !it.contains(['*', '?', '[']));
+            let own = rule.scope != "project" && rule.scope != "local";
+            kind && literal && own && matches_path(rule, path, place)
+        })
+    }
+
+    fn of(&self, decision: Decision) -> impl Iterator<Item = &Rule> {
+        self.all.iter().filter(move |it| it.decision == decision)
+    }
+}
+
+/// Reading or writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// The content is read.
+    Read,
+    /// The file is changed.
+    Write,
+}
+
+impl From<bool> for Touch {
+    fn from(write: bool) -> Touch {
+        if write { Touch::Write } else { Touch::Read }
+    }
+}
+
+/// A pattern that matches exactly this path from anywhere.
+pub fn absolute_pattern(path: &Path) -> String {
+    format!("/{}", escaped(&path.display().to_string()))
+}
+
+/// The shortest pattern that matches exactly this path.
+pub fn pattern_for(path: &Path, place: &Place) -> String {
+    let inside =
+        place.roots.paths().find_map(|root| path.strip_prefix(root).ok().map(Path::to_path_buf));
+    match inside {
+        Some(rest) => format!("/{}", escaped(&rest.display().to_string())),
+        None => absolute_pattern(path),
+    }
+}
+
+fn escaped(path: &str) -> String {
+    path.chars()
+        .flat_map(|it| {
+            let special = matches!(it, '*' | '?' | '[' | ']' | '\\' | '!' | '#');
+            special.then_some('\\').into_iter().chain([it])
+        })
+        .collect()
+}
+
+/// Deny and ask: either path is enough.
+fn touches(rule: &Rule, target: &Target, place: &Place) -> bool {
+    match &rule.specifier {
+        None => true,
+        Some(_) => target.paths().iter().any(|it| matches_path(rule, it, place)),
+    }
+}
+
+/// Allow: the link and the real path must both be covered.
+fn covers(rule: &Rule, target: &Target, place: &Place) -> bool {
+    match &rule.specifier {
+        None => target.inside,
+        Some(_) => {
+            let paths = target.paths();
+            !paths.is_empty() && paths.iter().all(|it| matches_path(rule, it, place))
+        }
+    }
+}
+
+fn matches_path(rule: &Rule, path: &Path, place: &Place) -> bool {
+    let Some(specifier) = &rule.specifier else { return true };
+    let (bases, pattern) = anchored(specifier, place);
+    bases.iter().any(|base| {
+        let Ok(rest) = path.strip_prefix(base) else { return false };
+        let Some(matcher) = matcher(base, &pattern) else { return false };
+        matcher.matched_path_or_any_parents(rest, false).is_ignore()
+    })
+}
+
+/// The folders a pattern may start from, and the pattern within them.
+fn anchored(specifier: &str, place: &Place) -> (Vec<PathBuf>, String) {
+    if let Some(rest) = specifier.strip_prefix("//") {
+        return (vec![PathBuf::from("/")], format!("/{rest}"));
+    }
+    if let Some(rest) = specifier.strip_prefix("~/") {
+        let home = std::env::home_dir().unwrap_or_default();
+        return (vec![home], format!("/{rest}"));
+    }
+    if specifier.starts_with('/') {
+        return (place.roots.paths().map(Path::to_path_buf).collect(), specifier.to_string());
+    }
+    let relative = specifier.strip_prefix("./").unwrap_or(specifier);
+    let mut bases = vec![place.cwd.clone()];
+    bases.extend(place.roots.paths().map(Path::to_path_buf));
+    (bases, relative.to_string())
+}
+
+fn matcher(base: &Path, pattern: &str) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(base);
+    builder.add_line(None, pattern).ok()?;
+    builder.build().ok()
+}

@@ -1,0 +1,93 @@
+//! Where a call works: the workspace's roots and the session's current folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use vfs::{Location, Roots};
+
+use crate::tool::Failure;
+
+/// The workspace of a session as a call sees it.
+#[derive(Clone)]
+pub struct Place {
+    /// Folders that count as inside.
+    pub roots: Arc<Roots>,
+    /// What relative paths start from.
+    pub cwd: PathBuf,
+    /// Where `artifact:<id>` lies.
+    pub artifacts: Option<PathBuf>,
+}
+
+/// A place a call touches, with what the permission engine needs to know of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// What is touched.
+    pub location: Location,
+    /// The real path after following links, where it differs.
+    pub real: Option<PathBuf>,
+    /// Whether both lie inside the workspace.
+    pub inside: bool,
+}
+
+impl Place {
+    /// What `input` names: absolute, `~/…`, relative to the current folder, or an `untitled:` URI.
+    pub fn target(&self, input: &str) -> Result<Target, Failure> {
+        if input.trim().is_empty() {
+            return Err(Failure::new("The path is empty. Give the path of a file."));
+        }
+        if input.contains('\0') {
+            return Err(Failure::new("The path contains a NUL character."));
+        }
+        if let Some(id) = input.strip_prefix("artifact:") {
+            return self.artifact(id);
+        }
+        let resolved = self.roots.resolve(&self.cwd, input);
+        let real = match &resolved.location {
+            Location::Disk(path) if *path != resolved.real => Some(resolved.real),
+            Location::Disk(_) | Location::Virtual(_) => None,
+        };
+        Ok(Target { location: resolved.location, real, inside: resolved.inside })
+    }
+
+    /// The path as people read it: relative to the current folder or a root where it lies inside.
+    pub fn shown(&self, location: &Location) -> String {
+        match location {
+            Location::Disk(path) => self.shown_path(path),
+            Location::Virtual(uri) => uri.clone(),
+        }
+    }
+
+    fn artifact(&self, id: &str) -> Result<Target, Failure> {
+        let plain = id.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit());
+        match &self.artifacts {
+            Some(dir) if plain && 16 <= id.len() => {
+                Ok(Target { location: Location::Disk(dir.join(id)), real: None, inside: true })
+            }
+            Some(_) | None => {
+                Err(Failure::new(format!("There is no artifact:{id} in this session.")))
+            }
+        }
+    }
+
+    fn shown_path(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.cwd) {
+            Ok(rest) if rest.as_os_str().is_empty() => ".".into(),
+            Ok(rest) => rest.display().to_string(),
+            Err(_) => path.display().to_string(),
+        }
+    }
+}
+
+impl Target {
+    /// The paths rules are matched against: the link and what it leads to.
+    pub fn paths(&self) -> Vec<&Path> {
+        let mut paths = Vec::new();
+        if let Location::Disk(path) = &self.location {
+            paths.push(path.as_path());
+        }
+        if let Some(real) = &self.real {
+            paths.push(real.as_path());
+        }
+        paths
+    }
+}

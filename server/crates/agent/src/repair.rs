@@ -1,0 +1,192 @@
+//! Repairs the slips models make in a call's input, and checks it against the tool's schema.
+//!
+//! Invariant: a repair never changes a value that the schema accepts as it is; every repair is told.
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use serde_json::{Map, Value};
+
+/// An input that fits the schema, and what was repaired to make it so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repaired {
+    /// The input.
+    pub input: Value,
+    /// One short sentence a repair.
+    pub notes: Vec<String>,
+}
+
+/// Repairs and validates an input. `fields` are aliases of field names.
+pub fn repair(
+    input: Value,
+    schema: &Value,
+    fields: &[(&str, &str)],
+) -> Result<Repaired, Vec<String>> {
+    let mut notes = Vec::new();
+    let input = object(input, &mut notes)?;
+    let input = renamed(input, fields, &mut notes);
+    let input = fitted(input, schema, &mut notes);
+    let input = Value::Object(input);
+    let validator = jsonschema::validator_for(schema)
+        .map_err(|err| vec![format!("the tool's own schema is broken: {err}")])?;
+    let problems: Vec<String> =
+        validator.iter_errors(&input).take(10).map(|it| told(&it)).collect();
+    if problems.is_empty() { Ok(Repaired { input, notes }) } else { Err(problems) }
+}
+
+fn object(input: Value, notes: &mut Vec<String>) -> Result<Map<String, Value>, Vec<String>> {
+    match input {
+        Value::Object(map) => Ok(map),
+        Value::Null => Ok(Map::new()),
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(Value::Object(map)) => {
+                notes.push("the input was a string holding JSON; it was taken as an object".into());
+                Ok(map)
+            }
+            Ok(_) | Err(_) => Err(vec!["args must be an object, got a string".into()]),
+        },
+        other => Err(vec![format!("args must be an object, got {}", kind(&other))]),
+    }
+}
+
+fn renamed(
+    mut input: Map<String, Value>,
+    fields: &[(&str, &str)],
+    notes: &mut Vec<String>,
+) -> Map<String, Value> {
+    for (alias, field) in fields {
+        if let Some(value) = input.remove(*alias)
+            && !input.contains_key(*field)
+        {
+            notes.push(format!("`{alias}` was taken as `{field}`"));
+            input.insert((*field).to_string(), value);
+        }
+    }
+    input
+}
+
+fn fitted(
+    mut input: Map<String, Value>,
+    schema: &Value,
+    notes: &mut Vec<String>,
+) -> Map<String, Value> {
+    input.retain(|_, value| !value.is_null());
+    let Some(properties) = schema["properties"].as_object() else { return input };
+    for (name, value) in &mut input {
+        if let Some(property) = properties.get(name) {
+            fit(name, value, property, notes);
+        }
+    }
+    input
+}
+
+fn fit(name: &str, value: &mut Value, schema: &Value, notes: &mut Vec<String>) {
+    let wanted = schema["type"].as_str().unwrap_or_default();
+    let repaired = match (wanted, &*value) {
+        ("integer", Value::Number(number)) if !number.is_i64() && !number.is_u64() => {
+            let float = number.as_f64().filter(|it| it.fract() == 0.0 && it.abs() < 9e15);
+            float.map(|it| Value::from(it as i64))
+        }
+        ("integer", Value::String(text)) => text.trim().parse::<i64>().ok().map(Value::from),
+        ("number", Value::String(text)) => text.trim().parse::<f64>().ok().map(Value::from),
+        ("boolean", Value::String(text)) => match text.trim() {
+            "true" | "True" => Some(Value::Bool(true)),
+            "false" | "False" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        ("array", Value::String(text)) => match serde_json::from_str(text) {
+            Ok(Value::Array(items)) => Some(Value::Array(items)),
+            Ok(_) | Err(_) if schema["items"]["type"] == "string" => {
+                Some(Value::Array(vec![Value::String(text.clone())]))
+            }
+            Ok(_) | Err(_) => None,
+        },
+        ("array", Value::Object(_)) if schema["items"]["type"] == "object" => {
+            Some(Value::Array(vec![value.clone()]))
+        }
+        ("object", Value::String(text)) => match serde_json::from_str(text) {
+            Ok(Value::Object(map)) => Some(Value::Object(map)),
+            Ok(_) | Err(_) => None,
+        },
+        ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
+        _ => None,
+    };
+    if let Some(repaired) = repaired {
+        notes.push(format!("`{name}` was {}; it was taken as {wanted}", kind(value)));
+        *value = repaired;
+    }
+    match value {
+        Value::Array(items) => {
+            for item in items {
+                fit(name, item, &schema["items"], notes);
+            }
+        }
+        Value::Object(map) if schema["properties"].is_object() => {
+            let taken = std::mem::take(map);
+            *map = fitted(taken, schema, notes);
+        }
+        Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn told(error: &ValidationError<'_>) -> String {
+    let path = error.instance_path().to_string();
+    let at = path.split('/').skip(1).fold("args".to_string(), |at, part| {
+        if part.bytes().all(|it| it.is_ascii_digit()) {
+            format!("{at}[{part}]")
+        } else {
+            format!("{at}.{part}")
+        }
+    });
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            format!("{at}.{} is required", property.as_str().unwrap_or_default())
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
+            .iter()
+            .map(|it| format!("{at}.{it} is not allowed"))
+            .collect::<Vec<_>>()
+            .join("; "),
+        ValidationErrorKind::Type { kind: wanted } => {
+            let wanted = format!("{wanted:?}").to_lowercase();
+            let wanted = ["string", "integer", "number", "boolean", "array", "object"]
+                .into_iter()
+                .find(|it| wanted.contains(it))
+                .unwrap_or("of another type");
+            format!("{at} must be {}, got {}", article(wanted), kind(error.instance()))
+        }
+        ValidationErrorKind::Enum { options } => {
+            let options: Vec<String> = options
+                .as_array()
+                .map(|it| {
+                    it.iter().map(|it| it.to_string().trim_matches('"').to_string()).collect()
+                })
+                .unwrap_or_default();
+            format!("{at} must be one of {}, got {}", options.join(", "), error.instance())
+        }
+        ValidationErrorKind::MinItems { limit } => {
+            format!("{at} must contain at least {limit} item(s)")
+        }
+        _ => format!("{at}: {error}"),
+    }
+}
+
+fn article(kind: &str) -> String {
+    match kind {
+        "integer" | "array" | "object" => format!("an {kind}"),
+        other => format!("a {other}"),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,424 @@
+//! A conversation: its state, its mailbox, and the task that owns its turns.
+//!
+//! Invariant: everything the outside calls here changes state and returns; the waiting is done by
+//! the session's own task. A cancelled turn makes no further model request.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use exec::{Jobs, Listed};
+use llm::Message;
+use protocol::acp::{
+    ContentBlock, IdleStateUpdate, RunningStateUpdate, SessionUpdate, StateUpdate, StopReason,
+    UserMessage,
+};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::artifacts::Artifacts;
+use crate::editor::Status;
+use crate::live::Live;
+use crate::permission::{Rule, Rules};
+use crate::place::Place;
+use crate::seen::Seen;
+use crate::settings::Mode;
+use crate::store::Record;
+use crate::transcript::Transcript;
+use crate::turn;
+use crate::world::World;
+
+/// A handle to a running session.
+#[derive(Clone)]
+pub struct Session {
+    /// What its calls share.
+    pub shared: Arc<Shared>,
+}
+
+/// What the calls of one session share.
+pub struct Shared {
+    /// The session's id.
+    pub id: String,
+    /// What all sessions share.
+    pub world: Arc<World>,
+    /// Everything it shows.
+    pub transcript: Transcript,
+    /// What the model has seen.
+    pub seen: Seen,
+    /// Its commands.
+    pub jobs: Jobs,
+    /// Long results.
+    pub artifacts: Artifacts,
+    /// The only file that may be written in plan mode.
+    pub plan_file: Option<PathBuf>,
+    /// Calls that run now.
+    pub calls: Calls,
+    /// A client came back: waiting questions are shown again.
+    pub ask_again: Notify,
+    control: Mutex<Control>,
+    wake: Notify,
+}
+
+/// What the outside changes about a session.
+struct Control {
+    mode: Mode,
+    model: Option<String>,
+    roots: Arc<vfs::Roots>,
+    cwd: PathBuf,
+    rules: Vec<Rule>,
+    queue: VecDeque<Prompt>,
+    history: Vec<Message>,
+    turn: Option<CancellationToken>,
+    waiting: i64,
+    closed: bool,
+}
+
+/// A prompt that waits for its turn.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// Its id in the transcript.
+    pub id: String,
+    /// What the person sent.
+    pub content: Vec<ContentBlock>,
+    /// When it is delivered.
+    pub delivery: Delivery,
+}
+
+/// When a prompt that arrives during a turn is delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delivery {
+    /// At the turn's end.
+    #[default]
+    Queue,
+    /// With the next model request.
+    Steer,
+    /// At once: the running turn is cancelled.
+    Interrupt,
+}
+
+/// What a cancellation reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// The turn.
+    #[default]
+    Turn,
+    /// The turn and the background jobs.
+    TurnAndJobs,
+}
+
+/// What a session starts with.
+pub struct Start {
+    /// Its id.
+    pub id: String,
+    /// Where it works.
+    pub place: Place,
+    /// Its mode.
+    pub mode: Mode,
+    /// Its model, as `provider/model`; absent: the configured one.
+    pub model: Option<String>,
+    /// The model's history so far.
+    pub history: Vec<Message>,
+    /// Its transcript so far, with the log behind it.
+    pub transcript: Transcript,
+    /// Where the output of its jobs is kept.
+    pub jobs_dir: PathBuf,
+    /// Its long results.
+    pub artifacts: Artifacts,
+}
+
+impl Session {
+    /// Starts a session's task.
+    pub fn start(world: Arc<World>, start: Start) -> Session {
+        let live = Live::new(start.transcript.clone());
+        let jobs = Jobs::new(world.supervisor.clone(), start.jobs_dir, live.clone());
+        let shared = Arc::new(Shared {
+            id: start.id,
+            world,
+            transcript: start.transcript,
+            seen: Seen::default(),
+            jobs,
+            artifacts: start.artifacts,
+            plan_file: None,
+            calls: Calls::default(),
+            ask_again: Notify::new(),
+            control: Mutex::new(Control {
+                mode: start.mode,
+                model: start.model,
+                roots: start.place.roots,
+                cwd: start.place.cwd,
+                rules: Vec::new(),
+                queue: VecDeque::new(),
+                history: start.history,
+                turn: None,
+                waiting: 0,
+                closed: false,
+            }),
+            wake: Notify::new(),
+        });
+        live.belongs_to(&shared);
+        tokio::spawn(drive(shared.clone()));
+        Session { shared }
+    }
+
+    /// Takes a prompt: it is shown at once and answered when its turn comes.
+    pub fn prompt(&self, prompt: Prompt) {
+        let message = UserMessage::new(prompt.id.clone()).content(prompt.content.clone());
+        self.shared.transcript.send(SessionUpdate::UserMessage(message));
+        let mut control = self.shared.lock();
+        if prompt.delivery == Delivery::Interrupt
+            && let Some(turn) = &control.turn
+        {
+            turn.cancel();
+            control.queue.push_front(prompt);
+        } else {
+            control.queue.push_back(prompt);
+        }
+        drop(control);
+        self.shared.wake.notify_one();
+    }
+
+    /// Tells the agent something between turns: with its next request, or by a turn of its own.
+    pub fn tell(&self, text: String) {
+        let content = vec![ContentBlock::from(text)];
+        let prompt = Prompt { id: new_id("note"), content, delivery: Delivery::Steer };
+        self.shared.lock().queue.push_back(prompt);
+        self.shared.wake.notify_one();
+    }
+
+    /// Cancels what runs. Prompts that were not delivered stay in the transcript and are not run.
+    pub async fn cancel(&self, scope: Scope) {
+        let undelivered = {
+            let mut control = self.shared.lock();
+            let waiting = !control.queue.is_empty();
+            control.queue.clear();
+            if let Some(turn) = &control.turn {
+                turn.cancel();
+            }
+            waiting && control.turn.is_none()
+        };
+        if undelivered {
+            // The prompt was taken and its turn had not begun: it ends all the same.
+            let running = StateUpdate::Running(RunningStateUpdate::new());
+            self.shared.transcript.send(SessionUpdate::StateUpdate(running));
+            let idle = IdleStateUpdate::new().stop_reason(StopReason::Cancelled);
+            self.shared.transcript.send(SessionUpdate::StateUpdate(StateUpdate::Idle(idle)));
+        }
+        match scope {
+            Scope::Turn => {}
+            Scope::TurnAndJobs => {
+                for job in self.shared.jobs.list(Listed::Active) {
+                    self.shared.jobs.kill(&job.job, "stopped by the person").await;
+                }
+            }
+        }
+    }
+
+    /// Ends the session and its processes.
+    pub async fn close(&self) {
+        self.shared.lock().closed = true;
+        self.shared.calls.cancel_all();
+        self.cancel(Scope::Turn).await;
+        self.shared.jobs.shutdown().await;
+        self.shared.wake.notify_one();
+        self.shared.transcript.sync();
+    }
+}
+
+impl Shared {
+    /// The mode.
+    pub fn mode(&self) -> Mode {
+        self.lock().mode
+    }
+
+    /// Changes the mode.
+    pub fn set_mode(&self, mode: Mode) {
+        self.lock().mode = mode;
+        self.record_options();
+    }
+
+    /// The model chosen for this session.
+    pub fn model(&self) -> Option<String> {
+        self.lock().model.clone()
+    }
+
+    /// Changes the model.
+    pub fn set_model(&self, model: String) {
+        self.lock().model = Some(model);
+        self.record_options();
+    }
+
+    /// Where calls work now.
+    pub fn place(&self) -> Place {
+        let control = self.lock();
+        Place {
+            roots: control.roots.clone(),
+            cwd: control.cwd.clone(),
+            artifacts: self.artifacts.dir().map(PathBuf::from),
+        }
+    }
+
+    /// Where commands start from now on.
+    pub fn set_cwd(&self, cwd: PathBuf) {
+        self.lock().cwd = cwd;
+    }
+
+    /// All rules in force: the configured ones and those remembered here.
+    pub fn rules(&self) -> Rules {
+        let mut rules = self.world.rules();
+        rules.all.extend(self.lock().rules.iter().cloned());
+        rules
+    }
+
+    /// The rules remembered here.
+    pub fn remembered(&self) -> Vec<Rule> {
+        self.lock().rules.clone()
+    }
+
+    /// Remembers a rule for this session.
+    pub fn remember(&self, rule: Rule) {
+        let mut control = self.lock();
+        if !control.rules.contains(&rule) {
+            control.rules.push(rule);
+        }
+    }
+
+    /// Forgets the remembered rule of this text.
+    pub fn forget_rule(&self, text: &str) {
+        self.lock().rules.retain(|it| it.text != text);
+    }
+
+    /// Whether a turn runs.
+    pub fn is_busy(&self) -> bool {
+        self.lock().turn.is_some()
+    }
+
+    /// Counts waiting questions up or down and tells the outside; gives the new count.
+    pub fn change_waiting(&self, by: i64) -> i64 {
+        let (waiting, busy) = {
+            let mut control = self.lock();
+            control.waiting += by;
+            (control.waiting, control.turn.is_some())
+        };
+        let count = usize::try_from(waiting).unwrap_or_default();
+        self.world.editor.status(Status { session: self.id.clone(), busy, waiting: count });
+        waiting
+    }
+
+    /// The model's history.
+    pub fn history(&self) -> Vec<Message> {
+        self.lock().history.clone()
+    }
+
+    /// Adds a message to the model's history and the log.
+    pub fn remember_message(&self, message: Message) {
+        self.transcript.record(&Record::Message { message: message.clone() });
+        self.lock().history.push(message);
+    }
+
+    /// Prompts that are to be delivered with the next model request.
+    pub fn take_steering(&self) -> Vec<Prompt> {
+        let mut control = self.lock();
+        let (now, later): (Vec<Prompt>, Vec<Prompt>) =
+            control.queue.drain(..).partition(|it| it.delivery == Delivery::Steer);
+        control.queue = later.into();
+        now
+    }
+
+    fn record_options(&self) {
+        let (mode, model) = {
+            let control = self.lock();
+            (control.mode, control.model.clone())
+        };
+        self.transcript.record(&Record::Options { mode, model });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The session's task: one turn after the other, each from a prompt of the queue.
+async fn drive(shared: Arc<Shared>) {
+    loop {
+        let next = {
+            let mut control = shared.lock();
+            if control.closed {
+                return;
+            }
+            control.queue.pop_front().map(|prompt| {
+                let cancel = CancellationToken::new();
+                control.turn = Some(cancel.clone());
+                (prompt, cancel)
+            })
+        };
+        let Some((prompt, cancel)) = next else {
+            shared.wake.notified().await;
+            continue;
+        };
+        shared.change_waiting(0);
+        let running = StateUpdate::Running(RunningStateUpdate::new());
+        shared.transcript.send(SessionUpdate::StateUpdate(running));
+        let stop = turn::run(&shared, prompt, &cancel).await;
+        end_turn(&shared, stop);
+    }
+}
+
+/// Ends a turn. Where another prompt waits the session stays busy and goes on with it.
+fn end_turn(shared: &Arc<Shared>, stop: StopReason) {
+    shared.transcript.sync();
+    let more = {
+        let mut control = shared.lock();
+        let more = !control.queue.is_empty() && !control.closed;
+        if !more {
+            control.turn = None;
+        }
+        more
+    };
+    if more {
+        return;
+    }
+    let idle = StateUpdate::Idle(IdleStateUpdate::new().stop_reason(stop));
+    shared.transcript.send(SessionUpdate::StateUpdate(idle));
+    shared.change_waiting(0);
+}
+
+/// Calls that run now, each with its own way to be cancelled.
+#[derive(Default)]
+pub struct Calls(Mutex<HashMap<String, CancellationToken>>);
+
+impl Calls {
+    /// Registers a call below a turn.
+    pub fn begin(&self, id: &str, turn: &CancellationToken) -> CancellationToken {
+        let cancel = turn.child_token();
+        self.lock().insert(id.to_string(), cancel.clone());
+        cancel
+    }
+
+    /// Forgets a call that ended.
+    pub fn end(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    /// Cancels one call; tells whether it ran.
+    pub fn cancel(&self, id: &str) -> bool {
+        let call = self.lock().get(id).cloned();
+        call.inspect(CancellationToken::cancel).is_some()
+    }
+
+    fn cancel_all(&self) {
+        self.lock().values().for_each(CancellationToken::cancel);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ids that are unique within the process and unlikely elsewhere.
+pub fn new_id(prefix: &str) -> String {
+    static NEXT: AtomicI64 = AtomicI64::new(1);
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    format!("{prefix}-{n}-{}", &random[..8])
+}

@@ -1,0 +1,144 @@
+//! A session on disk: one append-only log of records, one JSON object a line.
+//!
+//! Invariant: a torn last line is dropped with a note, everything before it counts. Nothing is
+//! rewritten in place. Files are private to the person (0600, folders 0700).
+
+use std::path::{Path, PathBuf};
+
+use llm::Message;
+use protocol::acp::SessionUpdate;
+use serde::{Deserialize, Serialize};
+use vfs::state;
+
+use crate::settings::Mode;
+
+/// The log's format; a newer one is not read.
+pub const FORMAT: u32 = 1;
+
+/// One line of the log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Record {
+    /// The first line.
+    Session(Header),
+    /// Something shown.
+    Update { update: SessionUpdate },
+    /// A message of the model's own history.
+    Message { message: Message },
+    /// The session's options changed.
+    Options { mode: Mode, model: Option<String> },
+    /// A title was given.
+    Title { title: String },
+    /// The session was closed by the person.
+    Closed,
+}
+
+/// What a session is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// The log's format.
+    pub format: u32,
+    /// The session's id.
+    pub id: String,
+    /// Its folder.
+    pub cwd: PathBuf,
+    /// Further folders.
+    #[serde(default)]
+    pub additional: Vec<PathBuf>,
+    /// Seconds since 1970.
+    pub created: u64,
+}
+
+/// An open log. Without a folder (a run that keeps nothing) it drops what it is given.
+pub struct Log {
+    file: Option<state::LogWriter>,
+}
+
+impl Log {
+    /// A log that keeps nothing.
+    pub fn none() -> Log {
+        Log { file: None }
+    }
+
+    /// Opens or makes the log of the session in `dir`.
+    pub fn open(dir: &Path) -> std::io::Result<Log> {
+        Ok(Log { file: Some(state::LogWriter::open(&dir.join("log.jsonl"))?) })
+    }
+
+    /// Adds a record. A failure is logged; the session goes on.
+    pub fn append(&mut self, record: &Record) {
+        let Some(file) = &mut self.file else { return };
+        let written = serde_json::to_string(record)
+            .map_err(std::io::Error::from)
+            .and_then(|line| file.append(&line, state::Durability::Buffered));
+        if let Err(err) = written {
+            tracing::error!("session log: {err}");
+        }
+    }
+
+    /// Waits until everything is on the disk.
+    pub fn sync(&mut self) {
+        if let Some(Err(err)) = self.file.as_mut().map(|it| it.sync()) {
+            tracing::error!("session log: {err}");
+        }
+    }
+}
+
+/// What a log holds.
+pub struct Loaded {
+    /// The first record.
+    pub header: Header,
+    /// All records after it.
+    pub records: Vec<Record>,
+    /// What could not be read.
+    pub note: Option<String>,
+}
+
+/// Reads the log of the session in `dir`.
+pub fn load(dir: &Path) -> std::io::Result<Loaded> {
+    let log = state::read_log(&dir.join("log.jsonl"))?;
+    let total = log.lines.len();
+    let mut records = Vec::with_capacity(total);
+    let mut dropped = usize::from(0 < log.torn);
+    for line in log.lines {
+        match serde_json::from_str::<Record>(&line) {
+            Ok(record) => records.push(record),
+            Err(_) => dropped += 1,
+        }
+    }
+    let note = (0 < dropped).then(|| {
+        format!(
+            "{dropped} of {total} lines of this session's log could not be read and were left out"
+        )
+    });
+    let mut records = records.into_iter();
+    match records.next() {
+        Some(Record::Session(header)) if header.format <= FORMAT => {
+            Ok(Loaded { header, records: records.collect(), note })
+        }
+        Some(Record::Session(header)) => Err(std::io::Error::other(format!(
+            "the session was written by a newer version (format {})",
+            header.format
+        ))),
+        Some(_) | None => Err(std::io::Error::other("the session's log has no beginning")),
+    }
+}
+
+/// Where the sessions of a workspace are kept: `<state>/projects/<key>/sessions`.
+pub fn sessions_dir(state: &Path, root: &Path) -> PathBuf {
+    state.join("projects").join(project_key(root)).join("sessions")
+}
+
+/// A folder name for a workspace: readable, and unlike any other's.
+fn project_key(root: &Path) -> String {
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    let plain: String =
+        name.chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '-' }).take(40).collect();
+    format!("{plain}-{}", &hash_hex(root.as_os_str().as_encoded_bytes())[..12])
+}
+
+/// SHA-256 in hexadecimal digits.
+pub fn hash_hex(bytes: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    Sha256::digest(bytes).iter().map(|it| format!("{it:02x}")).collect()
+}

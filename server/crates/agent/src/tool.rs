@@ -1,0 +1,332 @@
+//! What a tool is: its arguments, what they touch, how the card looks, and how it runs.
+//!
+//! Invariant: a tool never decides whether it may run. `access()` says what it touches, as data;
+//! the permission engine decides from that. A tool is one file and one line in `tools::ALL`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use protocol::acp::{self, ToolCallContent, ToolKind};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use vfs::{Location, Vfs};
+
+use crate::editor::{Approval, Editor};
+use crate::place::{Place, Target};
+use crate::session::Shared;
+
+/// A tool: a struct whose fields are its input and whose doc comment is its description.
+#[async_trait]
+pub trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
+    /// The name that rules, hooks, logs and cards use.
+    const NAME: &'static str;
+    /// Other names it answers to.
+    const ALIASES: &'static [&'static str] = &[];
+    /// Other names of its fields: (alias, field).
+    const FIELDS: &'static [(&'static str, &'static str)] = &[];
+    /// What kind of card it shows.
+    fn kind() -> ToolKind;
+
+    /// What the call touches.
+    fn access(&self, place: &Place) -> Result<Access, Failure>;
+
+    /// The card's title and places, known before the call runs.
+    fn card(&self, place: &Place) -> Card;
+
+    /// What the person is shown when asked, e.g. the diff. A failure here fails the call unasked.
+    async fn preview(&self, _cx: &Cx) -> Result<Vec<ToolCallContent>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Does it.
+    async fn run(self, cx: &Cx) -> Result<Output, Failure>;
+}
+
+/// What a call touches, as data for the permission engine and the scheduler.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// Files and folders whose content is read or searched.
+    pub reads: Vec<Target>,
+    /// Files that are created, changed or deleted.
+    pub writes: Vec<Target>,
+    /// A command that is run.
+    pub command: Option<CommandAccess>,
+    /// Jobs that are stopped.
+    pub stops: Vec<String>,
+}
+
+impl Access {
+    /// Reads these places and nothing else.
+    pub fn read(reads: Vec<Target>) -> Access {
+        Access { reads, ..Access::default() }
+    }
+
+    /// Writes these places and nothing else.
+    pub fn write(writes: Vec<Target>) -> Access {
+        Access { writes, ..Access::default() }
+    }
+
+    /// Whether the call changes nothing, so that it may run beside others.
+    pub fn is_read_only(&self) -> bool {
+        self.writes.is_empty() && self.command.is_none() && self.stops.is_empty()
+    }
+}
+
+/// A shell command as the permission engine sees it.
+#[derive(Clone, Debug)]
+pub struct CommandAccess {
+    /// The whole script.
+    pub script: String,
+    /// Where it starts.
+    pub cwd: PathBuf,
+}
+
+/// The parts of a card that are known before the call runs.
+#[derive(Clone, Debug, Default)]
+pub struct Card {
+    /// One line, e.g. `Edit src/a.rs`.
+    pub title: String,
+    /// Places the call is about: path and 1-based line.
+    pub locations: Vec<(Location, Option<u32>)>,
+}
+
+impl Card {
+    /// A card about no particular place.
+    pub fn new(title: impl Into<String>) -> Card {
+        Card { title: title.into(), locations: Vec::new() }
+    }
+
+    /// A card about one file.
+    pub fn at(title: impl Into<String>, location: Location) -> Card {
+        Card { title: title.into(), locations: vec![(location, None)] }
+    }
+}
+
+/// What a call hands back.
+#[derive(Clone, Debug, Default)]
+pub struct Output {
+    /// For the model.
+    pub content: Vec<Content>,
+    /// For the card; empty: the model's text.
+    pub card: Vec<ToolCallContent>,
+    /// A better title than the first one, e.g. with line counts.
+    pub title: Option<String>,
+    /// Structured facts for programs.
+    pub raw: Option<Value>,
+    /// Whether the call ran but what it did failed, e.g. a command's exit code.
+    pub failed: bool,
+}
+
+impl Output {
+    /// Plain text for the model and the card.
+    pub fn text(text: impl Into<String>) -> Output {
+        Output { content: vec![Content::Text(text.into())], ..Output::default() }
+    }
+
+    /// Sets what the card shows.
+    pub fn with_card(mut self, card: Vec<ToolCallContent>) -> Output {
+        self.card = card;
+        self
+    }
+
+    /// Sets the final title.
+    pub fn with_title(mut self, title: impl Into<String>) -> Output {
+        self.title = Some(title.into());
+        self
+    }
+}
+
+/// One piece of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Text.
+    Text(String),
+    /// An image, base64.
+    Image { media_type: String, data: String },
+}
+
+/// A tool's failure, written for the model: what to change.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Failure {
+    /// What went wrong and what to do next.
+    #[error("{0}")]
+    Told(String),
+    /// The turn or the call was cancelled.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl Failure {
+    /// A failure with this text.
+    pub fn new(text: impl Into<String>) -> Failure {
+        Failure::Told(text.into())
+    }
+}
+
+/// Who made a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// The model.
+    Model,
+    /// The person, through the command line or an editor's own action: needs no read before an edit.
+    Person,
+}
+
+/// What a running call has at hand.
+#[derive(Clone)]
+pub struct Cx {
+    /// The workspace and the current folder.
+    pub place: Place,
+    /// Files and open documents.
+    pub vfs: Vfs,
+    /// The outside.
+    pub editor: Arc<dyn Editor>,
+    /// What the calls of one session share.
+    pub session: Arc<Shared>,
+    /// The card's id.
+    pub call: String,
+    /// Who made it.
+    pub caller: Caller,
+    /// Who let it through.
+    pub approval: Approval,
+    /// Ends the call.
+    pub cancel: CancellationToken,
+}
+
+/// A tool in the registry.
+pub struct Entry {
+    /// Canonical name.
+    pub name: &'static str,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// Field aliases.
+    pub fields: &'static [(&'static str, &'static str)],
+    /// The card's kind.
+    pub kind: fn() -> ToolKind,
+    /// The input's JSON Schema with the description inside.
+    pub schema: fn() -> Value,
+    parse: fn(Value) -> Result<Box<dyn Call>, serde_json::Error>,
+}
+
+impl Entry {
+    /// Registers a tool.
+    pub const fn of<T: Tool>() -> Entry {
+        Entry {
+            name: T::NAME,
+            aliases: T::ALIASES,
+            fields: T::FIELDS,
+            kind: T::kind,
+            schema: schema_of::<T>,
+            parse: |input| Ok(Box::new(serde_json::from_value::<T>(input)?)),
+        }
+    }
+
+    /// The typed call for a validated input.
+    pub fn parse(&self, input: Value) -> Result<Box<dyn Call>, serde_json::Error> {
+        (self.parse)(input)
+    }
+
+    /// What the model reads about the tool.
+    pub fn description(&self) -> String {
+        (self.schema)()["description"].as_str().unwrap_or_default().to_string()
+    }
+
+    /// The input's schema as the model reads it, without the description at the top.
+    pub fn input_schema(&self) -> Value {
+        let mut schema = (self.schema)();
+        if let Some(map) = schema.as_object_mut() {
+            map.remove("description");
+        }
+        schema
+    }
+}
+
+/// A parsed call, the tool's type erased.
+#[async_trait]
+pub trait Call: Send + Sync {
+    /// See [`Tool::access`].
+    fn access(&self, place: &Place) -> Result<Access, Failure>;
+    /// See [`Tool::card`].
+    fn card(&self, place: &Place) -> Card;
+    /// See [`Tool::preview`].
+    async fn preview(&self, cx: &Cx) -> Result<Vec<ToolCallContent>, Failure>;
+    /// See [`Tool::run`].
+    async fn run(self: Box<Self>, cx: &Cx) -> Result<Output, Failure>;
+}
+
+#[async_trait]
+impl<T: Tool> Call for T {
+    fn access(&self, place: &Place) -> Result<Access, Failure> {
+        Tool::access(self, place)
+    }
+
+    fn card(&self, place: &Place) -> Card {
+        Tool::card(self, place)
+    }
+
+    async fn preview(&self, cx: &Cx) -> Result<Vec<ToolCallContent>, Failure> {
+        Tool::preview(self, cx).await
+    }
+
+    async fn run(self: Box<Self>, cx: &Cx) -> Result<Output, Failure> {
+        Tool::run(*self, cx).await
+    }
+}
+
+/// A text block of a card.
+pub fn text_content(text: impl Into<String>) -> ToolCallContent {
+    ToolCallContent::from(acp::ContentBlock::from(text.into()))
+}
+
+fn schema_of<T: JsonSchema>() -> Value {
+    let generator = schemars::generate::SchemaSettings::draft2020_12()
+        .with(|it| {
+            it.inline_subschemas = true;
+            it.meta_schema = None;
+        })
+        .into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    if let Some(map) = schema.as_object_mut() {
+        map.remove("title");
+        map.insert("additionalProperties".into(), Value::Bool(false));
+        map.entry("properties").or_insert_with(|| Value::Object(serde_json::Map::new()));
+    }
+    tidy(&mut schema);
+    schema
+}
+
+/// Drops what schemars adds and models do not need: `null` alternatives of optional fields, number
+/// formats, null defaults.
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(Value::Array(types)) = map.get_mut("type") {
+                types.retain(|it| it != "null");
+                if let [one] = types.as_slice() {
+                    let one = one.clone();
+                    map.insert("type".into(), one);
+                }
+            }
+            if let Some(Value::Array(alternatives)) = map.get_mut("anyOf") {
+                alternatives.retain(|it| it["type"] != "null");
+                if let [Value::Object(one)] = alternatives.as_slice() {
+                    let one = one.clone();
+                    map.remove("anyOf");
+                    for (key, value) in one {
+                        map.entry(key).or_insert(value);
+                    }
+                }
+            }
+            map.remove("format");
+            if map.get("default") == Some(&Value::Null) {
+                map.remove("default");
+            }
+            map.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

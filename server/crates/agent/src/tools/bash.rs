@@ -1,0 +1,265 @@
+//! `Bash`: runs a shell command.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use exec::{Command, Ended, Exit, Promotion, Ran};
+use protocol::acp::ToolKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use vfs::Location;
+
+use crate::cards;
+use crate::place::Place;
+use crate::tool::{Access, Card, CommandAccess, Cx, Failure, Output, Tool};
+
+const DEFAULT: u64 = 120_000;
+const LONGEST: u64 = 600_000;
+const YIELD: u64 = 90_000;
+const LONGEST_JOB: u64 = 21_600_000;
+
+/// Runs a shell command and returns its output, standard output and errors in the order they came.
+/// Nothing can be typed into it. The working directory carries over to the next command while it
+/// stays inside the workspace. A command that takes longer than `yield_time_ms` or `timeout` goes on
+/// as a background job whose id is returned; you are told when it ends.
+#[derive(Deserialize, JsonSchema)]
+pub struct Bash {
+    /// The command.
+    command: String,
+    /// What it does, in five to ten words.
+    description: Option<String>,
+    /// Where to run it; absent: where the last command ended.
+    cwd: Option<String>,
+    /// Milliseconds it may take in the foreground, at most 600,000. Absent: 120,000.
+    #[schemars(range(min = 1))]
+    timeout: Option<u64>,
+    /// Milliseconds after which it goes on in the background; 0: only at its timeout. Absent: 90,000.
+    yield_time_ms: Option<u64>,
+    /// Start it in the background and return at once.
+    #[serde(default)]
+    run_in_background: bool,
+    /// Milliseconds after which it is ended wherever it runs; 0: never.
+    deadline: Option<u64>,
+    /// Let a background command run without a time limit.
+    #[serde(default)]
+    disable_timeout: bool,
+}
+
+#[async_trait]
+impl Tool for Bash {
+    const NAME: &'static str = "Bash";
+    const ALIASES: &'static [&'static str] = &["bash", "shell", "run_command", "Shell"];
+    const FIELDS: &'static [(&'static str, &'static str)] =
+        &[("workdir", "cwd"), ("cmd", "command"), ("timeout_ms", "deadline")];
+
+    fn kind() -> ToolKind {
+        ToolKind::Execute
+    }
+
+    fn access(&self, place: &Place) -> Result<Access, Failure> {
+        if self.command.trim().is_empty() {
+            return Err(Failure::new("args.command is empty. Give the command to run."));
+        }
+        if self.command.contains('\0') {
+            return Err(Failure::new("args.command contains a NUL character."));
+        }
+        let cwd = self.folder(place)?;
+        Ok(Access {
+            command: Some(CommandAccess { script: self.command.clone(), cwd }),
+            ..Access::default()
+        })
+    }
+
+    fn card(&self, _place: &Place) -> Card {
+        Card::new(format!("Run `{}`", self.command.trim()))
+    }
+
+    async fn run(self, cx: &Cx) -> Result<Output, Failure> {
+        if let Some(reason) = exec::interactive_reason(&self.command) {
+            return Err(Failure::new(format!("Not run: {reason}.")));
+        }
+        let command = self.command(cx).await?;
+        if self.run_in_background {
+            let job = cx
+                .session
+                .jobs
+                .start(command)
+                .await
+                .map_err(|err| Failure::new(format!("{err}.")))?;
+            let text = format!(
+                "[background job {job}] started. You are told when it ends; read its output with \
+                 JobOutput, stop it with JobKill."
+            );
+            return Ok(Output::text(text));
+        }
+        let ran = cx
+            .session
+            .jobs
+            .run(command, &cx.cancel)
+            .await
+            .map_err(|err| Failure::new(format!("The command could not be started: {err}.")))?;
+        self.told(cx, ran)
+    }
+}
+
+impl Bash {
+    fn folder(&self, place: &Place) -> Result<std::path::PathBuf, Failure> {
+        match self.cwd.as_deref().filter(|it| !it.is_empty()) {
+            None => Ok(place.cwd.clone()),
+            Some(cwd) => match place.target(cwd)?.location {
+                Location::Disk(path) => Ok(path),
+                Location::Virtual(uri) => Err(Failure::new(format!("{uri} is not a folder."))),
+            },
+        }
+    }
+
+    async fn command(&self, cx: &Cx) -> Result<Command, Failure> {
+        let config = cx.session.world.config();
+        let settings = &config.settings.shell;
+        let shell = cx.session.world.shell();
+        let env = cx.session.world.command_environment().await;
+        let cwd = self.folder(&cx.place)?;
+        let mut command = Command::new(self.command.clone(), shell, cwd, env);
+        let default = settings.timeout.unwrap_or(DEFAULT);
+        let limit = |ms: u64| Some(Duration::from_millis(ms));
+        if self.run_in_background {
+            let own = self.timeout.or(self.deadline).filter(|it| *it != 0);
+            let longest = own.map(|it| it.min(LONGEST_JOB)).or(settings.timeout);
+            command.timeout = longest.filter(|_| !self.disable_timeout).and_then(limit);
+        } else {
+            command.timeout = limit(self.timeout.unwrap_or(default).clamp(1, LONGEST));
+            command.yield_after = match self.yield_time_ms.unwrap_or(YIELD) {
+                0 => None,
+                ms => limit(ms),
+            };
+            command.deadline = self.deadline.filter(|it| *it != 0).and_then(limit);
+        }
+        command.label = self.description.clone().unwrap_or_else(|| self.command.clone());
+        command.call = cx.call.clone();
+        command.owner = cx.session.id.clone();
+        Ok(command)
+    }
+
+    fn told(&self, cx: &Cx, ran: Ran) -> Result<Output, Failure> {
+        let mut text = ran.output.text.trim_end().to_string();
+        if ran.ended == Ended::Cancelled {
+            return Err(Failure::Cancelled);
+        }
+        let seconds = ran.elapsed.as_secs_f64();
+        let (status, failed) = match &ran.ended {
+            Ended::Exited(exit) => exit_status(exit, &self.command),
+            Ended::Promoted { job, why } => (promoted(&job.to_string(), why), false),
+            Ended::TimedOut => (
+                Some(format!(
+                    "[timed out after {seconds:.0} s and was killed; what it printed until then is above]"
+                )),
+                true,
+            ),
+            Ended::Killed => (Some("[killed]".into()), true),
+            Ended::Cancelled => (None, true),
+        };
+        if text.is_empty() && !failed && matches!(ran.ended, Ended::Exited(_)) {
+            text.push_str("(no output)");
+        }
+        let mut lines = vec![text];
+        lines.extend(status);
+        if 1.0 <= seconds && matches!(ran.ended, Ended::Exited(_)) {
+            lines.push(format!("[took {seconds:.1} s]"));
+        }
+        if 3.0 <= seconds && pipes_into_filter(&self.command) {
+            lines.push(
+                "[note: the command pipes a slow check into tail, head or grep: what they drop is lost, \
+                 and the exit status is the filter's. Run the check alone; long output is kept whole.]"
+                    .into(),
+            );
+        }
+        if let Some(log) = &ran.log
+            && 0 < ran.output.omitted_bytes
+        {
+            lines.push(format!(
+                "[the whole output, {} bytes, is in {}]",
+                ran.output.total_bytes,
+                log.display()
+            ));
+        }
+        if ran.unconfirmed {
+            lines.push("[some of its processes could not be confirmed to have ended]".into());
+        }
+        lines.extend(self.carry_cwd(cx, &ran));
+        let lines: Vec<String> = lines.into_iter().filter(|it| !it.is_empty()).collect();
+        let exit = match &ran.ended {
+            Ended::Exited(Exit::Code(code)) => json!({ "exitCode": code }),
+            Ended::Exited(Exit::Signal(signal)) => json!({ "signal": signal }),
+            Ended::Promoted { job, .. } => json!({ "jobId": job.to_string() }),
+            Ended::TimedOut => json!({ "timedOut": true }),
+            Ended::Killed | Ended::Cancelled => json!({ "killed": true }),
+        };
+        let mut output =
+            Output::text(lines.join("\n")).with_card(vec![cards::terminal(&ran.terminal)]);
+        output.failed = failed;
+        output.raw = Some(exit);
+        Ok(output)
+    }
+
+    /// The next command starts where this one ended, while that is inside the workspace.
+    fn carry_cwd(&self, cx: &Cx, ran: &Ran) -> Option<String> {
+        let cwd = ran.cwd.clone()?;
+        if cwd == cx.place.cwd || self.cwd.is_some() {
+            return None;
+        }
+        let target = cx.place.target(&cwd.display().to_string()).ok()?;
+        if target.inside {
+            cx.session.set_cwd(cwd.clone());
+            return Some(format!("[working directory: {}]", cwd.display()));
+        }
+        Some(format!(
+            "[{} lies outside the workspace; the working directory is {} again]",
+            cwd.display(),
+            cx.place.cwd.display()
+        ))
+    }
+}
+
+fn exit_status(exit: &Exit, script: &str) -> (Option<String>, bool) {
+    match exit {
+        Exit::Code(0) => (None, false),
+        Exit::Code(1) if says_no(script) => {
+            (Some("[exit code 1: no match, or different]".into()), false)
+        }
+        Exit::Code(code) => (Some(format!("[exit code {code}]")), true),
+        Exit::Signal(signal) => (Some(format!("[ended by signal {signal}]")), true),
+    }
+}
+
+fn promoted(job: &str, why: &Promotion) -> Option<String> {
+    let reason = match why {
+        Promotion::Timeout => "its timeout passed",
+        Promotion::Yield => "it takes long",
+        Promotion::Asked => "the person sent it to the background",
+        Promotion::GroupAlive(_) => "the command ended but processes it started still run",
+    };
+    Some(format!(
+        "[background job {job}] {reason}: it goes on in the background, the output so far is above. You are \
+         told when it ends; JobOutput reads more, JobKill stops it."
+    ))
+}
+
+/// Whether exit code 1 of the script's last command is an answer and not a failure.
+fn says_no(script: &str) -> bool {
+    let parts = crate::permission::shell::split(script);
+    let Some(last) = parts.commands.last() else { return false };
+    let mut words = last.split_whitespace();
+    match words.next().map(|it| it.rsplit('/').next().unwrap_or(it)) {
+        Some("grep" | "rg" | "egrep" | "fgrep" | "find" | "diff" | "cmp" | "test" | "[") => true,
+        Some("git") => matches!(words.next(), Some("diff" | "grep")),
+        Some(_) | None => false,
+    }
+}
+
+fn pipes_into_filter(script: &str) -> bool {
+    script.split('|').skip(1).any(|it| {
+        let first = it.split_whitespace().next().unwrap_or_default();
+        ["tail", "head", "grep"].contains(&first)
+    })
+}

@@ -1,0 +1,342 @@
+//! What the editing tools share: planning a change against the text as it is now, checking that its
+//! lines were seen, applying it, and telling what happened.
+
+use std::ops::Range;
+
+use protocol::acp::ToolCallContent;
+use text::find::{FindError, Occurrences, Tier};
+use text::{ChangeSet, LineEndings, Rope, to_ending};
+use vfs::{Location, ReadError, Snapshot};
+
+use crate::cards::{self, Operation};
+use crate::editor::{AppliedFile, ApplyError, FileOp, Kept, Transaction};
+use crate::seen::Sight;
+use crate::tool::{Caller, Cx, Failure, Output};
+use crate::tools::read;
+
+/// A change worked out, not yet made.
+pub struct Plan {
+    /// The text it is made against; absent for a new file.
+    pub base: Option<Box<Snapshot>>,
+    /// Where it goes.
+    pub location: Location,
+    /// What changes.
+    pub changes: ChangeSet,
+    /// The text after.
+    pub after: Rope,
+    /// How the old text was found.
+    pub tiers: Vec<Tier>,
+    /// Places replaced.
+    pub count: usize,
+}
+
+impl Plan {
+    /// The diff as a card shows it.
+    pub fn diff(&self) -> ToolCallContent {
+        let (before, operation) = match &self.base {
+            Some(base) => (base.rope.clone(), Operation::Modify),
+            None => (Rope::new(), Operation::Add),
+        };
+        cards::diff(&self.location, operation, &before, &self.after, &self.changes)
+    }
+
+    /// The plan for a whole new text: of a new file, or of one that was read whole.
+    pub fn whole(cx: &Cx, location: Location, text: &str) -> Result<Plan, Failure> {
+        let base = match cx.vfs.snapshot(&location) {
+            Ok(base) => base,
+            Err(ReadError::NotFound { .. }) => return Ok(Plan::create(location, text)),
+            Err(err) => return Err(read::failure(cx, err)),
+        };
+        if cx.caller == Caller::Model {
+            let all = 0..base.rope.len_bytes();
+            seen(
+                cx,
+                &base,
+                all,
+                "Read the whole file before you replace it, or use Edit for a part of it.",
+            )?;
+        }
+        let ending = LineEndings::of(&base.rope);
+        let text =
+            if ending.is_mixed() { text.to_string() } else { to_ending(text, ending.dominant()) };
+        let changes = ChangeSet::whole(&base.rope, &text);
+        Ok(Plan::modify(base, changes, Vec::new(), 1))
+    }
+
+    /// The plan for a file that does not exist.
+    pub fn create(location: Location, text: &str) -> Plan {
+        let after = Rope::from_str(text);
+        Plan {
+            base: None,
+            location,
+            changes: ChangeSet::whole(&Rope::new(), text),
+            after,
+            tiers: Vec::new(),
+            count: 1,
+        }
+    }
+
+    /// The plan for replacing text in a file that exists.
+    pub fn replace(cx: &Cx, base: Snapshot, edits: &[Replace<'_>]) -> Result<Plan, Failure> {
+        let mut running = base.rope.clone();
+        let mut changes = ChangeSet::identity(base.rope.len_bytes());
+        let mut tiers = Vec::new();
+        let mut count = 0;
+        for (nth, edit) in edits.iter().enumerate() {
+            let found = text::find::replace(&running, edit.old, edit.new, edit.which)
+                .map_err(|err| not_found(cx, &base, nth, edits.len(), &err))?;
+            running = found.changes.apply(&running);
+            changes = changes.compose(found.changes);
+            tiers.push(found.tier);
+            count += found.count;
+        }
+        if cx.caller == Caller::Model {
+            let replace_all = edits.iter().all(|it| it.which == Occurrences::All);
+            if replace_all {
+                if !cx.session.seen.knows(&base.location) {
+                    seen(cx, &base, 0..0, "Read it first.")?;
+                }
+            } else {
+                for edit in changes.edits() {
+                    seen(cx, &base, edit.range.clone(), "Read these lines first.")?;
+                }
+            }
+        }
+        if changes.is_identity() {
+            return Err(Failure::new("The edits change nothing: the text is already as wanted."));
+        }
+        Ok(Plan::modify(base, changes, tiers, count))
+    }
+
+    /// The plan for adding at the end, which needs nothing seen.
+    pub fn append(base: Snapshot, changes: ChangeSet) -> Plan {
+        Plan::modify(base, changes, Vec::new(), 1)
+    }
+
+    fn modify(base: Snapshot, changes: ChangeSet, tiers: Vec<Tier>, count: usize) -> Plan {
+        let after = changes.apply(&base.rope);
+        Plan {
+            location: base.location.clone(),
+            base: Some(Box::new(base)),
+            changes,
+            after,
+            tiers,
+            count,
+        }
+    }
+
+    /// Makes the change and tells what happened.
+    pub async fn apply(self, cx: &Cx, verb: &str) -> Result<Output, Failure> {
+        let shown = cx.place.shown(&self.location);
+        let op = match self.base {
+            Some(base) if self.changes.is_identity() => {
+                drop(base);
+                return Ok(Output::text(format!(
+                    "{shown} already has this text; nothing was changed."
+                )));
+            }
+            Some(base) => FileOp::Modify { base, changes: self.changes },
+            None => {
+                FileOp::Create { location: self.location.clone(), text: self.after.to_string() }
+            }
+        };
+        let new = matches!(op, FileOp::Create { .. });
+        let transaction = Transaction {
+            session: cx.session.id.clone(),
+            call: cx.call.clone(),
+            label: format!("{verb} {shown}"),
+            ops: vec![op],
+            approval: cx.approval,
+        };
+        let applied = tokio::select! {
+            biased;
+            applied = cx.editor.apply(transaction) => applied,
+            () = cx.cancel.cancelled() => Err(ApplyError::Cancelled),
+        };
+        let applied = applied.map_err(|err| refused(cx, err))?;
+        let Some(file) = applied.files.into_iter().next() else {
+            return Err(Failure::new(
+                "The edit was taken but nothing came of it; read the file again.",
+            ));
+        };
+        if new {
+            cx.session.seen.show_all(&file.location, &file.after);
+        } else {
+            cx.session.seen.edited(&file.location, &file.before, &file.after, &file.changes);
+        }
+        Ok(told(cx, verb, &file, &self.tiers, self.count, new))
+    }
+}
+
+/// One replacement of text.
+pub struct Replace<'a> {
+    /// What to replace.
+    pub old: &'a str,
+    /// What to put there.
+    pub new: &'a str,
+    /// How often it may occur.
+    pub which: Occurrences,
+}
+
+/// The file to edit, with what keeps it from being edited.
+pub fn base(cx: &Cx, location: &Location) -> Result<Snapshot, Failure> {
+    cx.vfs.snapshot(location).map_err(|err| read::failure(cx, err))
+}
+
+fn seen(cx: &Cx, base: &Snapshot, range: Range<usize>, advice: &str) -> Result<(), Failure> {
+    let shown = cx.place.shown(&base.location);
+    match cx.session.seen.check(&base.location, &base.rope, range) {
+        Sight::Fresh => Ok(()),
+        Sight::Never => Err(Failure::new(format!("{shown} was not read yet. {advice}"))),
+        Sight::Unseen { first, last } => Err(Failure::new(format!(
+            "Lines {first}-{last} of {shown} were not read yet. {advice}"
+        ))),
+        Sight::Changed { first, last } => {
+            let current = region(&base.rope, first, last);
+            let start = base.rope.line_to_byte(first - 1);
+            cx.session.seen.show(
+                &base.location,
+                &base.rope,
+                start..start + region_len(&base.rope, first, last),
+            );
+            Err(Failure::new(format!(
+                "{shown} changed since it was read, in lines {first}-{last}. They are now:\n{current}\
+                 \nMake the edit against this text."
+            )))
+        }
+    }
+}
+
+fn not_found(cx: &Cx, base: &Snapshot, nth: usize, of: usize, err: &FindError) -> Failure {
+    let shown = cx.place.shown(&base.location);
+    let which = if 1 < of { format!("Edit {} of {of}: ", nth + 1) } else { String::new() };
+    let nothing = if 1 < of { " Nothing was changed." } else { "" };
+    let text = match err {
+        FindError::Identical => {
+            "old_string and new_string are the same, so there is nothing to change.".to_string()
+        }
+        FindError::Empty => {
+            format!(
+                "old_string is empty and {shown} exists. Give the text to replace, or use Write."
+            )
+        }
+        FindError::Ambiguous { lines, tier } => {
+            let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
+            let how = match tier {
+                Tier::Exact => String::new(),
+                Tier::LineEndings
+                | Tier::TrailingWhitespace
+                | Tier::Whitespace
+                | Tier::Indentation
+                | Tier::Unicode
+                | Tier::BlockAnchor => format!(" (matched by {})", tier.name()),
+            };
+            format!(
+                "old_string occurs {} times in {shown}{how}, at lines {}. Add lines around it so that \
+                 it is unique, or set replace_all.",
+                lines.len(),
+                lines.join(", ")
+            )
+        }
+        FindError::NotFound { closest: Some(closest) } => format!(
+            "old_string was not found in {shown}. The closest place is line {}, which differs from \
+             column {} on:\n{:>6}\t{}\nwhere old_string has:\n      \t{}\nRead the lines again and \
+             use the text as it is now.",
+            closest.line, closest.column, closest.line, closest.text, closest.old_line
+        ),
+        FindError::NotFound { closest: None } => format!(
+            "old_string was not found in {shown}, nor anything like it. Read the file again and use \
+             the text as it is now."
+        ),
+    };
+    Failure::new(format!("{which}{text}{nothing}"))
+}
+
+fn refused(cx: &Cx, err: ApplyError) -> Failure {
+    match err {
+        ApplyError::Cancelled => Failure::Cancelled,
+        ApplyError::Stale { location, first_line, current } => {
+            if let Ok(base) = cx.vfs.snapshot(&location) {
+                let lines = current.lines().count().max(1);
+                let last = first_line + lines - 1;
+                if 0 < first_line && last <= base.rope.len_lines() {
+                    let start = base.rope.line_to_byte(first_line - 1);
+                    let len = region_len(&base.rope, first_line, last);
+                    cx.session.seen.show(&location, &base.rope, start..start + len);
+                }
+            }
+            Failure::new(format!(
+                "The person changed the same place of {} meanwhile; nothing of yours was applied. From \
+                 line {first_line} it now reads:\n{}\nMake the edit against this text.",
+                cx.place.shown(&location),
+                numbered(&current, first_line)
+            ))
+        }
+        ApplyError::Unencodable { .. } => Failure::new(format!(
+            "{err}. Nothing was changed. Use characters the encoding has, or ask the person to convert \
+             the file."
+        )),
+        ApplyError::Refused { .. } => Failure::new(format!("{err}. Nothing was changed.")),
+        ApplyError::Conflict { .. } => {
+            Failure::new(format!("{err}. Read the files again before going on."))
+        }
+    }
+}
+
+fn told(
+    cx: &Cx,
+    verb: &str,
+    file: &AppliedFile,
+    tiers: &[Tier],
+    count: usize,
+    new: bool,
+) -> Output {
+    let shown = cx.place.shown(&file.location);
+    let (added, removed) = text::diff::stats(&file.before, &file.changes);
+    let mut text = if new {
+        format!("Created {shown} ({added} lines).")
+    } else {
+        let places = if 1 < count { format!("{count} places in ") } else { String::new() };
+        format!("Changed {places}{shown} (+{added} −{removed}).")
+    };
+    let loose: Vec<&str> =
+        tiers.iter().filter(|it| **it != Tier::Exact).map(|it| it.name()).collect();
+    if !loose.is_empty() {
+        text.push_str(&format!(" Not matched exactly but by: {}.", loose.join(", ")));
+    }
+    if let Kept::Buffer { reason } = &file.kept {
+        text.push_str(&format!(" It is in the editor's buffer, not saved: {reason}."));
+    }
+    let excerpt = text::diff::unified(&file.before, &file.changes, 2);
+    text.push_str(&format!("\n{}", crate::bounds::text(&excerpt, 4_000)));
+    let operation = if new { Operation::Add } else { Operation::Modify };
+    let diff = cards::diff(&file.location, operation, &file.before, &file.after, &file.changes);
+    let signs = if new { format!("+{added}") } else { format!("+{added} −{removed}") };
+    Output::text(text).with_card(vec![diff]).with_title(format!("{verb} {shown} {signs}"))
+}
+
+/// Lines `first..=last` (1-based) with their numbers, bounded.
+fn region(text: &Rope, first: usize, last: usize) -> String {
+    let lines: Vec<String> = (first..=last.min(first + 60))
+        .filter(|it| *it <= text.len_lines())
+        .map(|it| {
+            format!("{it:>6}\t{}", text.line(it - 1).to_string().trim_end_matches(['\n', '\r']))
+        })
+        .collect();
+    lines.join("\n")
+}
+
+fn region_len(text: &Rope, first: usize, last: usize) -> usize {
+    let end = if last < text.len_lines() { text.line_to_byte(last) } else { text.len_bytes() };
+    end - text.line_to_byte(first - 1)
+}
+
+fn numbered(text: &str, first: usize) -> String {
+    let lines: Vec<String> = text
+        .lines()
+        .take(60)
+        .enumerate()
+        .map(|(nth, it)| format!("{:>6}\t{it}", first + nth))
+        .collect();
+    lines.join("\n")
+}

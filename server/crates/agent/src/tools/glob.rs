@@ -1,0 +1,118 @@
+//! `Glob`: finds files by name.
+
+use async_trait::async_trait;
+use protocol::acp::ToolKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use vfs::{GlobQuery, Location, Order};
+
+use crate::place::Place;
+use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
+
+const LIMIT: usize = 1_000;
+
+/// Finds files by glob, newest first, at most 1,000. Patterns are relative to `path`: `**/*.rs`,
+/// `src/**/*.{ts,tsx}`; a bare name is found at any depth. Files that exist only in the editor are
+/// found too; ignored files are not.
+#[derive(Deserialize, JsonSchema)]
+pub struct Glob {
+    /// The glob.
+    pattern: Option<String>,
+    /// Several globs; a file that matches one of them is found.
+    #[serde(default)]
+    patterns: Vec<String>,
+    /// The folder to search; absent: the working directory.
+    path: Option<String>,
+    /// Whether folders are found too.
+    #[serde(default)]
+    include_dirs: bool,
+    /// At most this many.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<usize>,
+}
+
+#[async_trait]
+impl Tool for Glob {
+    const NAME: &'static str = "Glob";
+    const ALIASES: &'static [&'static str] = &["glob", "find_files"];
+
+    fn kind() -> ToolKind {
+        ToolKind::Search
+    }
+
+    fn access(&self, place: &Place) -> Result<Access, Failure> {
+        if self.all().is_empty() {
+            return Err(Failure::new("args.pattern is required: the glob to search for."));
+        }
+        Ok(Access::read(vec![place.target(self.folder())?]))
+    }
+
+    fn card(&self, place: &Place) -> Card {
+        let within = match self.path.as_deref().map(|it| place.target(it)) {
+            Some(Ok(target)) => format!(" in {}", place.shown(&target.location)),
+            Some(Err(_)) | None => String::new(),
+        };
+        Card::new(format!("Find {}{within}", self.all().join(", ")))
+    }
+
+    async fn run(self, cx: &Cx) -> Result<Output, Failure> {
+        let Location::Disk(root) = cx.place.target(self.folder())?.location else {
+            return Err(Failure::new("Only folders on disk can be searched."));
+        };
+        let limit = self.limit.unwrap_or(LIMIT).clamp(1, LIMIT);
+        let query = GlobQuery {
+            patterns: self.all(),
+            root,
+            include_dirs: self.include_dirs,
+            order: Order::Newest,
+            limit,
+            ..GlobQuery::default()
+        };
+        let (vfs, cancel) = (cx.vfs.clone(), cx.cancel.clone());
+        let found =
+            tokio::task::spawn_blocking(move || vfs.glob(&query, &|| cancel.is_cancelled()))
+                .await
+                .map_err(|err| Failure::new(format!("The search failed: {err}.")))?
+                .map_err(|err| Failure::new(format!("{err}.")))?;
+        if found.cancelled {
+            return Err(Failure::Cancelled);
+        }
+        let mut text = String::new();
+        for hit in &found.hits {
+            text.push_str(&cx.place.shown(&hit.location));
+            text.push_str(if hit.is_dir { "/\n" } else { "\n" });
+        }
+        if found.hits.is_empty() {
+            text.push_str("No files found.\n");
+        }
+        if found.hits.len() < found.total {
+            text.push_str(&format!(
+                "[showing {} of {}, newest first; use a narrower pattern or path]\n",
+                found.hits.len(),
+                found.total
+            ));
+        }
+        if 0 < found.sensitive {
+            text.push_str(&format!("[{} sensitive files left out]\n", found.sensitive));
+        }
+        for note in &found.notes {
+            text.push_str(&format!("[note: {note}]\n"));
+        }
+        let title = format!("{} · {} found", self.title(), found.total);
+        Ok(Output::text(text).with_title(title))
+    }
+}
+
+impl Glob {
+    fn all(&self) -> Vec<String> {
+        self.pattern.iter().chain(&self.patterns).filter(|it| !it.is_empty()).cloned().collect()
+    }
+
+    fn folder(&self) -> &str {
+        self.path.as_deref().filter(|it| !it.is_empty()).unwrap_or(".")
+    }
+
+    fn title(&self) -> String {
+        format!("Find {}", self.all().join(", "))
+    }
+}

@@ -1,0 +1,77 @@
+//! `JobOutput`: what a background job printed since the last look.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use exec::{JobId, JobRead, Wait};
+use protocol::acp::ToolKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::place::Place;
+use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
+
+/// Reads what a background job printed since it was last read, and its status. You are told when a
+/// job ends without asking; wait for it only when there is nothing else to do.
+#[derive(Deserialize, JsonSchema)]
+pub struct JobOutput {
+    /// The job's id, e.g. `job-1`.
+    job_id: String,
+    /// What to wait for: `none`, new `output`, or its `exit`.
+    #[serde(default)]
+    wait: WaitFor,
+    /// Wait for the job's end.
+    #[serde(default)]
+    block: bool,
+    /// Seconds to wait, at most 30 for output and 600 for the end. Absent: 30.
+    timeout: Option<u64>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum WaitFor {
+    #[default]
+    None,
+    Output,
+    Exit,
+}
+
+#[async_trait]
+impl Tool for JobOutput {
+    const NAME: &'static str = "JobOutput";
+    const ALIASES: &'static [&'static str] = &["job_output", "TaskOutput", "BashOutput"];
+    const FIELDS: &'static [(&'static str, &'static str)] =
+        &[("task_id", "job_id"), ("bash_id", "job_id"), ("id", "job_id")];
+
+    fn kind() -> ToolKind {
+        ToolKind::Read
+    }
+
+    fn access(&self, _place: &Place) -> Result<Access, Failure> {
+        Ok(Access::default())
+    }
+
+    fn card(&self, _place: &Place) -> Card {
+        Card::new(format!("Output of {}", self.job_id))
+    }
+
+    async fn run(self, cx: &Cx) -> Result<Output, Failure> {
+        let wait = match self.wait {
+            WaitFor::None if self.block => Wait::Exit,
+            WaitFor::None => Wait::None,
+            WaitFor::Output => Wait::Output,
+            WaitFor::Exit => Wait::Exit,
+        };
+        let timeout = Duration::from_secs(self.timeout.unwrap_or(30).min(600));
+        let job = JobId::from(self.job_id.as_str());
+        let read = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Err(Failure::Cancelled),
+            read = cx.session.jobs.read(&job, &cx.session.id, wait, timeout) => read,
+        };
+        match &read {
+            JobRead::NotFound(_) | JobRead::Refused { .. } => Err(Failure::new(read.to_string())),
+            JobRead::News(_) => Ok(Output::text(read.to_string())),
+        }
+    }
+}

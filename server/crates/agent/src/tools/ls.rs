@@ -1,0 +1,115 @@
+//! `LS`: a folder as a tree.
+
+use async_trait::async_trait;
+use protocol::acp::ToolKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use vfs::{FileKind, Location, TreeNode, TreeQuery};
+
+use crate::place::Place;
+use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
+
+const ENTRIES: usize = 400;
+
+/// Lists a folder as a tree with file sizes. Ignored folders are shown with the number of their
+/// entries only.
+#[derive(Deserialize, JsonSchema)]
+pub struct Ls {
+    /// The folder; absent: the working directory.
+    path: Option<String>,
+    /// How many levels, 1 to 10; absent: 2.
+    #[schemars(range(min = 1, max = 10))]
+    depth: Option<usize>,
+    /// Globs of names to leave out.
+    #[serde(default)]
+    ignore: Vec<String>,
+}
+
+#[async_trait]
+impl Tool for Ls {
+    const NAME: &'static str = "LS";
+    const ALIASES: &'static [&'static str] = &["ls", "list", "list_dir"];
+    const FIELDS: &'static [(&'static str, &'static str)] =
+        &[("dir", "path"), ("directory", "path"), ("file_path", "path")];
+
+    fn kind() -> ToolKind {
+        ToolKind::Search
+    }
+
+    fn access(&self, place: &Place) -> Result<Access, Failure> {
+        Ok(Access::read(vec![place.target(self.folder())?]))
+    }
+
+    fn card(&self, place: &Place) -> Card {
+        match place.target(self.folder()) {
+            Ok(target) => {
+                Card::at(format!("List {}", place.shown(&target.location)), target.location)
+            }
+            Err(_) => Card::new(format!("List {}", self.folder())),
+        }
+    }
+
+    async fn run(self, cx: &Cx) -> Result<Output, Failure> {
+        let location = cx.place.target(self.folder())?.location;
+        let Location::Disk(root) = location else {
+            return Err(Failure::new("Only folders on disk can be listed."));
+        };
+        let query = TreeQuery {
+            root,
+            depth: self.depth.unwrap_or(2).clamp(1, 10),
+            ignore: self.ignore,
+            limit: ENTRIES,
+        };
+        let (vfs, cancel) = (cx.vfs.clone(), cx.cancel.clone());
+        let shown = query.root.clone();
+        let tree = tokio::task::spawn_blocking(move || vfs.tree(&query, &|| cancel.is_cancelled()))
+            .await
+            .map_err(|err| Failure::new(format!("The listing failed: {err}.")))?
+            .map_err(|err| Failure::new(format!("{err}.")))?;
+        if tree.cancelled {
+            return Err(Failure::Cancelled);
+        }
+        let mut text = format!("{}/\n", shown.display());
+        for node in &tree.nodes {
+            text.push_str(&row(node));
+        }
+        if tree.nodes.is_empty() {
+            text.push_str("(empty)\n");
+        }
+        if tree.truncated {
+            text.push_str(&format!(
+                "[cut at {ENTRIES} entries; list a folder below, or less depth]\n"
+            ));
+        }
+        for note in &tree.notes {
+            text.push_str(&format!("[note: {note}]\n"));
+        }
+        Ok(Output::text(text))
+    }
+}
+
+impl Ls {
+    fn folder(&self) -> &str {
+        self.path.as_deref().filter(|it| !it.is_empty()).unwrap_or(".")
+    }
+}
+
+fn row(node: &TreeNode) -> String {
+    let indent = "  ".repeat(node.level + 1);
+    let unsaved = if node.unsaved { " [unsaved]" } else { "" };
+    let what = match (node.kind, node.collapsed) {
+        (FileKind::Folder, Some(count)) if node.ignored => format!("/ ({count} entries, ignored)"),
+        (FileKind::Folder, Some(count)) => format!("/ ({count} entries)"),
+        (FileKind::Folder, None) => "/".to_string(),
+        (_, _) => format!(" ({})", size(node.len)),
+    };
+    format!("{indent}{}{what}{unsaved}\n", node.name)
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_024 => format!("{bytes} B"),
+        1_024..1_048_576 => format!("{:.1} KB", bytes as f64 / 1_024.0),
+        _ => format!("{:.1} MB", bytes as f64 / 1_048_576.0),
+    }
+}

@@ -1,0 +1,320 @@
+//! What a session has shown: updates leave in order, numbered, and are kept for replay and the log.
+//!
+//! Invariant: `seq` counts up by one per session. The first delta after a quiet gap leaves at once;
+//! later ones are merged for at most 33 ms, and anything else that leaves flushes them first.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use protocol::acp::{
+    ContentBlock, ContentChunk, Meta, SessionId, SessionUpdate, StateUpdate, TerminalId,
+    TerminalOutputChunk, ToolCallId, ToolCallUpdate, UpdateSessionNotification,
+};
+use serde_json::json;
+
+use crate::editor::Editor;
+use crate::store::{Log, Record};
+
+/// The longest a delta is held back.
+const MERGE: Duration = Duration::from_millis(33);
+/// The most text one notification carries; a notification stays below 64 KB on the wire.
+const CHUNK: usize = 32 * 1024;
+/// Terminal bytes kept for replay, per terminal.
+const REPLAY_TERMINAL: usize = 64 * 1024;
+
+/// The outgoing side of one session.
+#[derive(Clone)]
+pub struct Transcript(Arc<Shared>);
+
+struct Shared {
+    session: SessionId,
+    editor: Arc<dyn Editor>,
+    state: Mutex<State>,
+}
+
+struct State {
+    seq: u64,
+    pending: Option<Delta>,
+    flush_armed: bool,
+    last_delta: Option<Instant>,
+    history: History,
+    log: Log,
+}
+
+/// Text that is being merged.
+struct Delta {
+    kind: DeltaKind,
+    message: String,
+    text: String,
+}
+
+/// Whose text a delta is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum DeltaKind {
+    /// The answer.
+    Message,
+    /// Reasoning.
+    Thought,
+}
+
+impl Transcript {
+    /// A transcript that goes on after `history`.
+    pub fn new(
+        session: SessionId,
+        editor: Arc<dyn Editor>,
+        log: Log,
+        history: History,
+    ) -> Transcript {
+        Transcript(Arc::new(Shared {
+            session,
+            editor,
+            state: Mutex::new(State {
+                seq: 0,
+                pending: None,
+                flush_armed: false,
+                last_delta: None,
+                history,
+                log,
+            }),
+        }))
+    }
+
+    /// Sends one update after everything before it.
+    pub fn send(&self, update: impl Into<SessionUpdate>) {
+        let mut state = self.lock();
+        self.flush_locked(&mut state);
+        self.emit(&mut state, update.into());
+    }
+
+    /// Adds text to a message.
+    pub fn delta(&self, kind: DeltaKind, message: &str, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        if state.pending.as_ref().is_some_and(|it| it.kind != kind || it.message != message) {
+            self.flush_locked(&mut state);
+        }
+        match &mut state.pending {
+            Some(delta) => delta.text.push_str(text),
+            None => {
+                let delta = Delta { kind, message: message.to_string(), text: text.to_string() };
+                state.pending = Some(delta);
+            }
+        }
+        let due = state.last_delta.map(|it| it + MERGE);
+        let full = state.pending.as_ref().is_some_and(|it| CHUNK <= it.text.len());
+        match due {
+            Some(due) if Instant::now() < due && !full => {
+                if !state.flush_armed {
+                    state.flush_armed = true;
+                    self.flush_at(due);
+                }
+            }
+            Some(_) | None => self.flush_locked(&mut state),
+        }
+    }
+
+    /// Sends what is being merged.
+    pub fn flush(&self) {
+        let mut state = self.lock();
+        self.flush_locked(&mut state);
+    }
+
+    /// Adds a record that no update shows, such as a message of the model's own history.
+    pub fn record(&self, record: &Record) {
+        let mut state = self.lock();
+        self.flush_locked(&mut state);
+        state.log.append(record);
+    }
+
+    /// Makes everything recorded so far durable.
+    pub fn sync(&self) {
+        self.lock().log.sync();
+    }
+
+    /// Sends the whole history again, in order, without recording it anew.
+    pub fn replay(&self) {
+        let mut state = self.lock();
+        self.flush_locked(&mut state);
+        let updates = state.history.updates.clone();
+        for update in updates {
+            self.deliver(&mut state, update);
+        }
+    }
+
+    /// The history, for export.
+    pub fn history(&self) -> Vec<SessionUpdate> {
+        self.lock().history.updates.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn flush_at(&self, due: Instant) {
+        let transcript = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep_until(due.into()).await;
+            let mut state = transcript.lock();
+            state.flush_armed = false;
+            transcript.flush_locked(&mut state);
+        });
+    }
+
+    fn flush_locked(&self, state: &mut State) {
+        let Some(delta) = state.pending.take() else { return };
+        for piece in pieces(&delta.text) {
+            let chunk = ContentChunk::new(ContentBlock::from(piece), delta.message.clone());
+            let update = match delta.kind {
+                DeltaKind::Message => SessionUpdate::AgentMessageChunk(chunk),
+                DeltaKind::Thought => SessionUpdate::AgentThoughtChunk(chunk),
+            };
+            self.emit(state, update);
+        }
+        state.last_delta = Some(Instant::now());
+    }
+
+    fn emit(&self, state: &mut State, update: SessionUpdate) {
+        if is_history(&update) {
+            state.log.append(&Record::Update { update: update.clone() });
+            state.history.add(&update);
+        }
+        self.deliver(state, update);
+    }
+
+    fn deliver(&self, state: &mut State, update: SessionUpdate) {
+        state.seq += 1;
+        let mut meta = Meta::new();
+        meta.insert("copydesk".into(), json!({ "seq": state.seq }));
+        let note = UpdateSessionNotification::new(self.0.session.clone(), update).meta(meta);
+        self.0.editor.update(note);
+    }
+}
+
+/// The updates of a session, folded so that a replay shows each thing once and whole.
+#[derive(Clone, Default)]
+pub struct History {
+    updates: Vec<SessionUpdate>,
+    cards: HashMap<ToolCallId, usize>,
+    terminals: HashMap<TerminalId, usize>,
+}
+
+impl History {
+    /// Folds one more update in.
+    pub fn add(&mut self, update: &SessionUpdate) {
+        if self.merge_card(update) || self.merge_text(update) || self.merge_terminal(update) {
+            return;
+        }
+        let idx = self.updates.len();
+        match update {
+            SessionUpdate::ToolCallUpdate(card) => {
+                self.cards.insert(card.tool_call_id.clone(), idx);
+            }
+            SessionUpdate::TerminalOutputChunk(chunk) => {
+                self.terminals.insert(chunk.terminal_id.clone(), idx);
+            }
+            _ => {}
+        }
+        self.updates.push(update.clone());
+    }
+
+    /// The cards that have not ended.
+    pub fn open_cards(&self) -> Vec<ToolCallId> {
+        let unfinished = |it: &&ToolCallUpdate| {
+            let status = it.status.value();
+            status.is_none_or(|it| {
+                use protocol::acp::ToolCallStatus::{InProgress, Paused, Pending};
+                matches!(it, Pending | InProgress | Paused)
+            })
+        };
+        let cards = self.updates.iter().filter_map(|it| match it {
+            SessionUpdate::ToolCallUpdate(card) => Some(card),
+            _ => None,
+        });
+        cards.filter(unfinished).map(|it| it.tool_call_id.clone()).collect()
+    }
+
+    fn merge_card(&mut self, update: &SessionUpdate) -> bool {
+        let SessionUpdate::ToolCallUpdate(new) = update else { return false };
+        let Some(&idx) = self.cards.get(&new.tool_call_id) else { return false };
+        let Some(SessionUpdate::ToolCallUpdate(old)) = self.updates.get_mut(idx) else {
+            return false;
+        };
+        old.apply_update(new.clone());
+        true
+    }
+
+    fn merge_text(&mut self, update: &SessionUpdate) -> bool {
+        let (new, last) = match (update, self.updates.last_mut()) {
+            (
+                SessionUpdate::AgentMessageChunk(new),
+                Some(SessionUpdate::AgentMessageChunk(last)),
+            ) => (new, last),
+            (
+                SessionUpdate::AgentThoughtChunk(new),
+                Some(SessionUpdate::AgentThoughtChunk(last)),
+            ) => (new, last),
+            _ => return false,
+        };
+        match (&new.content, &mut last.content) {
+            (ContentBlock::Text(new_text), ContentBlock::Text(text))
+                if new.message_id == last.message_id && text.text.len() < CHUNK =>
+            {
+                text.text.push_str(&new_text.text);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn merge_terminal(&mut self, update: &SessionUpdate) -> bool {
+        let SessionUpdate::TerminalOutputChunk(new) = update else { return false };
+        let Some(&idx) = self.terminals.get(&new.terminal_id) else { return false };
+        let Some(SessionUpdate::TerminalOutputChunk(old)) = self.updates.get_mut(idx) else {
+            return false;
+        };
+        *old = TerminalOutputChunk::new(new.terminal_id.clone(), joined(&old.data, &new.data));
+        true
+    }
+}
+
+/// Two base64 pieces as one, the older part dropped past the limit.
+fn joined(old: &str, new: &str) -> String {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    let mut bytes = STANDARD.decode(old).unwrap_or_default();
+    bytes.extend(STANDARD.decode(new).unwrap_or_default());
+    let cut = bytes.len().saturating_sub(REPLAY_TERMINAL);
+    STANDARD.encode(&bytes[cut..])
+}
+
+/// Text in pieces that fit a notification.
+fn pieces(text: &str) -> Vec<String> {
+    let mut rest = text;
+    let mut pieces = Vec::new();
+    while CHUNK < rest.len() {
+        let cut = (1..=CHUNK).rev().find(|&it| rest.is_char_boundary(it)).unwrap_or(rest.len());
+        pieces.push(rest[..cut].to_string());
+        rest = &rest[cut..];
+    }
+    pieces.push(rest.to_string());
+    pieces
+}
+
+/// Whether an update is part of what a resumed session shows. States, usage and notices speak of
+/// the moment.
+fn is_history(update: &SessionUpdate) -> bool {
+    match update {
+        SessionUpdate::StateUpdate(
+            StateUpdate::Running(_) | StateUpdate::Idle(_) | StateUpdate::RequiresAction(_),
+        )
+        | SessionUpdate::Notice(_)
+        | SessionUpdate::ConfigOptionUpdate(_)
+        | SessionUpdate::UsageUpdate(_) => false,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests;

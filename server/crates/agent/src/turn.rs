@@ -1,0 +1,346 @@
+//! One turn: from a prompt to the model's last word, with the calls in between.
+//!
+//! Invariant: every call of the model gets exactly one result, in the order of the calls, also when
+//! the turn is cancelled; only then is another request made, and after a cancellation none is.
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use llm::{Assembler, Event, Message, Part, ResultPart, Role, Stop};
+use protocol::acp::{
+    ErrorStopReason, Notice, NoticeSeverity, SessionInfoUpdate, SessionUpdate, StopReason,
+    ToolCallStatus, ToolCallUpdate, UsageUpdate,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::gate::{self, Done, Input, Prepared};
+use crate::prompt;
+use crate::provider::{self, Chosen};
+use crate::session::{Prompt, Shared, new_id};
+use crate::store::Record;
+use crate::tool::{Caller, Content};
+use crate::tools;
+use crate::transcript::DeltaKind;
+
+/// Model requests one turn may make.
+const MAX_REQUESTS: usize = 200;
+
+/// Runs a turn.
+pub async fn run(shared: &Arc<Shared>, prompt: Prompt, cancel: &CancellationToken) -> StopReason {
+    let config = shared.world.config();
+    let wanted = shared.model();
+    let choosing = provider::choose(&config.settings, wanted.as_deref(), &shared.world.supervisor);
+    let chosen = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return StopReason::Cancelled,
+        chosen = choosing => chosen,
+    };
+    let chosen = match chosen {
+        Ok(chosen) => chosen,
+        Err(text) => return failed(shared, &text),
+    };
+    begin(shared, &prompt, &chosen);
+    for _ in 0..MAX_REQUESTS {
+        for steering in shared.take_steering() {
+            shared.remember_message(prompt::user_message(&steering, None, &chosen));
+        }
+        let answer = match answer(shared, &chosen, cancel).await {
+            Ok(answer) => answer,
+            Err(llm::Error::Cancelled) => return StopReason::Cancelled,
+            Err(err) => return failed(shared, &err.to_string()),
+        };
+        let stop = answer.stop;
+        let calls = answer.calls;
+        if !answer.message.parts.is_empty() {
+            shared.remember_message(answer.message);
+        }
+        if calls.is_empty() {
+            return match stop {
+                Stop::EndTurn | Stop::ToolUse => StopReason::EndTurn,
+                Stop::MaxTokens => StopReason::MaxTokens,
+                Stop::Refusal => StopReason::Refusal,
+                Stop::Other(reason) => failed(shared, &format!("The model stopped: {reason}.")),
+            };
+        }
+        let results = dispatch(shared, calls, &chosen, cancel).await;
+        shared.remember_message(Message { role: Role::User, parts: results });
+        if cancel.is_cancelled() {
+            return StopReason::Cancelled;
+        }
+    }
+    notice(
+        shared,
+        NoticeSeverity::Warning,
+        &format!(
+            "Stopped after {MAX_REQUESTS} model requests in one turn. Send a prompt to go on."
+        ),
+    );
+    StopReason::MaxTurnRequests
+}
+
+/// The model's answer to one request.
+struct Answer {
+    message: Message,
+    calls: Vec<ModelCall>,
+    stop: Stop,
+}
+
+/// A call of the model's, with the card it has.
+struct ModelCall {
+    /// The model's own id, which the result must name.
+    id: String,
+    name: String,
+    arguments: String,
+    card: String,
+}
+
+fn begin(shared: &Arc<Shared>, prompt: &Prompt, chosen: &Chosen) {
+    let first = shared.history().is_empty();
+    let environment = first.then(|| prompt::environment(shared));
+    shared.remember_message(prompt::user_message(prompt, environment, chosen));
+    if first {
+        let title = title_of(prompt);
+        shared.transcript.record(&Record::Title { title: title.clone() });
+        let info = SessionInfoUpdate::new().title(title);
+        shared.transcript.send(SessionUpdate::SessionInfoUpdate(info));
+    }
+}
+
+async fn answer(
+    shared: &Arc<Shared>,
+    chosen: &Chosen,
+    cancel: &CancellationToken,
+) -> Result<Answer, llm::Error> {
+    let request = llm::Request {
+        model: chosen.model.clone(),
+        system: prompt::SYSTEM.to_string(),
+        messages: shared.history(),
+        tools: prompt::tools(shared),
+        max_output: chosen.max_output,
+        reasoning: chosen.reasoning,
+        session: shared.id.clone(),
+    };
+    let mut assembler = Assembler::new(&request.messages);
+    let message_id = new_id("message");
+    let thought_id = new_id("thought");
+    let mut cards = Cards::default();
+    let streamed = async {
+        let mut events = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(llm::Error::Cancelled),
+            events = chosen.provider.stream(request, cancel.clone()) => events?,
+        };
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(llm::Error::Cancelled),
+                event = events.next() => event,
+            };
+            let Some(event) = event else { return Ok(()) };
+            let event = assembler.push(event?);
+            match &event {
+                Event::Text(text) => shared.transcript.delta(DeltaKind::Message, &message_id, text),
+                Event::Thought(text) => {
+                    shared.transcript.delta(DeltaKind::Thought, &thought_id, text)
+                }
+                Event::CallStart { index, name, .. } => cards.start(shared, *index, name),
+                Event::CallDelta { index, json } => cards.received(shared, *index, json.len()),
+                Event::Usage(usage) => {
+                    let used = usage.input + usage.cached_read + usage.cached_write + usage.output;
+                    let update = UsageUpdate::new(used, chosen.window);
+                    shared.transcript.send(SessionUpdate::UsageUpdate(update));
+                }
+                Event::Notice(text) => notice(shared, NoticeSeverity::Info, text),
+                Event::ThoughtEnd { .. } | Event::CallEnd { .. } | Event::Stop(_) => {}
+            }
+        }
+    };
+    let streamed = streamed.await;
+    shared.transcript.flush();
+    let outcome = assembler.finish();
+    let outcome = match streamed {
+        Ok(()) => outcome,
+        Err(err) => {
+            // What was said before the fault is kept, so that the conversation can go on from it.
+            cards.cancel_all(shared);
+            let spoken: Vec<Part> = outcome
+                .message
+                .parts
+                .into_iter()
+                .filter(|it| matches!(it, Part::Text { .. }))
+                .collect();
+            if !spoken.is_empty() {
+                shared.remember_message(Message { role: Role::Assistant, parts: spoken });
+            }
+            return Err(err);
+        }
+    };
+    let calls: Vec<ModelCall> = outcome
+        .message
+        .parts
+        .iter()
+        .filter_map(|it| match it {
+            Part::ToolCall { id, name, arguments } => Some((id, name, arguments)),
+            Part::Text { .. }
+            | Part::Thought { .. }
+            | Part::Image { .. }
+            | Part::ToolResult { .. } => None,
+        })
+        .enumerate()
+        .map(|(nth, (id, name, arguments))| ModelCall {
+            id: id.clone(),
+            name: name.clone(),
+            arguments: arguments.clone(),
+            card: cards.take(nth),
+        })
+        .collect();
+    cards.cancel_all(shared);
+    if let Some(text) = &outcome.note {
+        notice(shared, NoticeSeverity::Warning, text);
+    }
+    Ok(Answer { message: outcome.message, calls, stop: outcome.stop })
+}
+
+/// Cards of calls whose arguments are still arriving, in the order the calls began.
+#[derive(Default)]
+struct Cards {
+    open: Vec<OpenCard>,
+}
+
+struct OpenCard {
+    index: usize,
+    id: Option<String>,
+    received: usize,
+    told: usize,
+}
+
+impl Cards {
+    fn start(&mut self, shared: &Arc<Shared>, index: usize, name: &str) {
+        let id = new_id("call");
+        let entry = tools::find(name);
+        let canonical = entry.map_or(name, |it| it.name);
+        let mut card = ToolCallUpdate::new(id.clone())
+            .name(canonical.to_string())
+            .title(canonical.to_string())
+            .status(ToolCallStatus::Pending);
+        if let Some(entry) = entry {
+            card = card.kind((entry.kind)());
+        }
+        shared.transcript.send(SessionUpdate::ToolCallUpdate(card));
+        self.open.push(OpenCard { index, id: Some(id), received: 0, told: 0 });
+    }
+
+    /// Long arguments show that they are arriving.
+    fn received(&mut self, shared: &Arc<Shared>, index: usize, more: usize) {
+        let Some(card) = self.open.iter_mut().find(|it| it.index == index) else { return };
+        card.received += more;
+        if card.told + 4_096 <= card.received
+            && let Some(id) = &card.id
+        {
+            card.told = card.received;
+            let mut meta = protocol::acp::Meta::new();
+            meta.insert("copydesk".into(), json!({ "received": card.received }));
+            let update = ToolCallUpdate::new(id.clone()).meta(meta);
+            shared.transcript.send(SessionUpdate::ToolCallUpdate(update));
+        }
+    }
+
+    /// The card of the nth call; a call that was never announced gets a new one.
+    fn take(&mut self, nth: usize) -> String {
+        self.open.get_mut(nth).and_then(|it| it.id.take()).unwrap_or_else(|| new_id("call"))
+    }
+
+    /// Ends the cards of calls that never came whole.
+    fn cancel_all(&mut self, shared: &Arc<Shared>) {
+        for id in self.open.drain(..).filter_map(|it| it.id) {
+            let update = ToolCallUpdate::new(id).status(ToolCallStatus::Cancelled);
+            shared.transcript.send(SessionUpdate::ToolCallUpdate(update));
+        }
+    }
+}
+
+/// Runs the calls of one step: neighbours that only read run beside each other, others in order.
+async fn dispatch(
+    shared: &Arc<Shared>,
+    calls: Vec<ModelCall>,
+    chosen: &Chosen,
+    cancel: &CancellationToken,
+) -> Vec<Part> {
+    let mut results = Vec::with_capacity(calls.len());
+    let mut batch: Vec<(ModelCall, Prepared)> = Vec::new();
+    for call in calls {
+        let request = gate::Request {
+            id: call.card.clone(),
+            name: call.name.clone(),
+            input: Input::Text(call.arguments.clone()),
+            caller: Caller::Model,
+        };
+        match gate::prepare(shared, request) {
+            Err(done) => {
+                results.extend(run_batch(shared, std::mem::take(&mut batch), chosen, cancel).await);
+                results.push(result(call, done, chosen));
+            }
+            Ok(prepared) if prepared.access.is_read_only() => batch.push((call, prepared)),
+            Ok(prepared) => {
+                results.extend(run_batch(shared, std::mem::take(&mut batch), chosen, cancel).await);
+                results.extend(run_batch(shared, vec![(call, prepared)], chosen, cancel).await);
+            }
+        }
+    }
+    results.extend(run_batch(shared, batch, chosen, cancel).await);
+    results
+}
+
+async fn run_batch(
+    shared: &Arc<Shared>,
+    batch: Vec<(ModelCall, Prepared)>,
+    chosen: &Chosen,
+    cancel: &CancellationToken,
+) -> Vec<Part> {
+    let runs = batch.into_iter().map(|(call, prepared)| async move {
+        let done = gate::run(shared, prepared, cancel).await;
+        result(call, done, chosen)
+    });
+    futures::future::join_all(runs).await
+}
+
+fn result(call: ModelCall, done: Done, chosen: &Chosen) -> Part {
+    let content = done
+        .content
+        .into_iter()
+        .map(|it| match it {
+            Content::Text(text) => ResultPart::Text { text },
+            Content::Image { media_type, data } if chosen.images => {
+                ResultPart::Image { media_type, data }
+            }
+            Content::Image { .. } => ResultPart::Text {
+                text: format!("[an image; {} does not read images]", chosen.label),
+            },
+        })
+        .collect();
+    Part::ToolResult { id: call.id, name: call.name, content, is_error: done.is_error }
+}
+
+fn failed(shared: &Arc<Shared>, text: &str) -> StopReason {
+    notice(shared, NoticeSeverity::Error, text);
+    tracing::warn!(session = shared.id, "turn failed: {text}");
+    let mut reason = ErrorStopReason::default();
+    reason.error = Some(Box::new(protocol::acp::Error::new(-32603, text.to_string())));
+    StopReason::Error(reason)
+}
+
+fn notice(shared: &Arc<Shared>, severity: NoticeSeverity, text: &str) {
+    shared.transcript.send(SessionUpdate::Notice(Notice::new(severity, text.to_string())));
+}
+
+fn title_of(prompt: &Prompt) -> String {
+    let text = prompt.content.iter().find_map(|it| match it {
+        protocol::acp::ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    let line =
+        text.unwrap_or("Untitled").lines().find(|it| !it.trim().is_empty()).unwrap_or("Untitled");
+    let title: String = line.trim().chars().take(60).collect();
+    if title.chars().count() < line.trim().chars().count() { format!("{title}…") } else { title }
+}

@@ -1,0 +1,126 @@
+//! What all sessions of a process share: files, the editor, processes, configuration and trust.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use exec::{LoginPath, Shell, Supervisor};
+use vfs::Vfs;
+
+use crate::editor::Editor;
+use crate::permission::{Decision, Rule, Rules};
+use crate::settings::Settings;
+
+/// What all sessions share.
+pub struct World {
+    /// Files and open documents.
+    pub vfs: Vfs,
+    /// The outside.
+    pub editor: Arc<dyn Editor>,
+    /// Spawns every process.
+    pub supervisor: Supervisor,
+    /// Where sessions are kept; absent: nowhere.
+    pub state: Option<PathBuf>,
+    config: RwLock<Arc<Config>>,
+    login: OnceLock<LoginPath>,
+}
+
+/// The configuration in force.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// All layers merged.
+    pub settings: Settings,
+    /// All rules, each with its scope.
+    pub rules: Rules,
+    /// Whether the person trusts the workspace.
+    pub trusted: bool,
+    /// What is wrong with the configuration, for the person.
+    pub problems: Vec<String>,
+    /// The files that were read.
+    pub files: Vec<PathBuf>,
+}
+
+impl Config {
+    /// A configuration made of settings of the person's own.
+    pub fn of(settings: Settings) -> Config {
+        let mut rules = Rules::default();
+        let mut problems = Vec::new();
+        let lists = [
+            (Decision::Allow, &settings.permissions.allow),
+            (Decision::Ask, &settings.permissions.ask),
+            (Decision::Deny, &settings.permissions.deny),
+        ];
+        for (decision, texts) in lists {
+            for text in texts {
+                match Rule::parse(text, decision, "user") {
+                    Ok(rule) => rules.all.push(rule),
+                    Err(err) => problems.push(err.to_string()),
+                }
+            }
+        }
+        Config { settings, rules, trusted: false, problems, files: Vec::new() }
+    }
+}
+
+impl World {
+    /// A world with this configuration.
+    pub fn new(
+        vfs: Vfs,
+        editor: Arc<dyn Editor>,
+        supervisor: Supervisor,
+        state: Option<PathBuf>,
+        config: Config,
+    ) -> World {
+        World {
+            vfs,
+            editor,
+            supervisor,
+            state,
+            config: RwLock::new(Arc::new(config)),
+            login: OnceLock::new(),
+        }
+    }
+
+    /// The configuration in force.
+    pub fn config(&self) -> Arc<Config> {
+        self.config.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the configuration.
+    pub fn configure(&self, config: Config) {
+        *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+    }
+
+    /// The configured rules.
+    pub fn rules(&self) -> Rules {
+        self.config().rules.clone()
+    }
+
+    /// The shell that commands run in.
+    pub fn shell(&self) -> Shell {
+        match &self.config().settings.shell.program {
+            Some(program) => Shell { program: PathBuf::from(program) },
+            None => Shell::find(&std::env::var_os("PATH").unwrap_or_default()),
+        }
+    }
+
+    /// The environment of commands: the server's own with the person's login PATH, without secrets,
+    /// pagers and prompts.
+    pub async fn command_environment(&self) -> Vec<(OsString, OsString)> {
+        let extra: Vec<(OsString, OsString)> =
+            self.login_path().get().await.map(|path| ("PATH".into(), path)).into_iter().collect();
+        exec::command_environment(std::env::vars_os(), &extra)
+    }
+
+    /// Begins to read the person's login PATH, so that the first command does not wait for it.
+    pub fn login_path(&self) -> &LoginPath {
+        self.login.get_or_init(|| {
+            LoginPath::start(self.supervisor.clone(), std::env::vars_os().collect())
+        })
+    }
+
+    /// Whether the person trusts the workspace.
+    pub fn trusted(&self) -> bool {
+        self.config().trusted
+    }
+}
