@@ -1,6 +1,6 @@
 //! Tells files that are not text, and what they are.
 
-use crate::encoding::Encoding;
+use crate::encoding::{Detected, Encoding};
 
 /// Beginnings of well-known formats that are not text even where they hold no NUL.
 const MAGIC: &[(&[u8], &str)] = &[
@@ -38,14 +38,14 @@ pub(crate) fn by_magic(head: &[u8]) -> Option<&'static str> {
     MAGIC.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, what)| *what)
 }
 
-/// What `bytes` are when they are not text in `encoding`.
-pub(crate) fn sniff(bytes: &[u8], encoding: Encoding, bom: bool) -> Option<&'static str> {
-    if bom {
+/// What `bytes` are when they are not text in the encoding found.
+pub(crate) fn sniff(bytes: &[u8], detected: Detected) -> Option<&'static str> {
+    if detected.bom {
         return None;
     }
     // Short magics that could begin a text count only together with bytes no text has.
     let magic = by_magic(bytes);
-    match encoding {
+    match detected.encoding {
         Encoding::Utf8 | Encoding::Legacy(_) => {}
         Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Utf32Le | Encoding::Utf32Be => {
             return magic;

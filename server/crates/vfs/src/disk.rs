@@ -136,3 +136,9 @@ pub(crate) fn list_dir(path: &Path) -> io::Result<Vec<DirEntry>> {
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(entries)
 }
+
+/// How many entries a folder has, as far as counting is worth it.
+pub(crate) fn count_entries(path: &Path) -> usize {
+    const MAX: usize = 100_000;
+    fs::read_dir(path).map_or(0, |entries| entries.take(MAX).count())
+}

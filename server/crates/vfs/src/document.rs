@@ -4,6 +4,7 @@
 //! A change costs the rope edit and a history entry; nothing here copies or hashes the whole text per change.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
@@ -105,6 +106,8 @@ pub(crate) struct Document {
     pub hash: Arc<OnceLock<[u8; 32]>>,
     pub on_disk: OnDisk,
     pub dirty: Dirty,
+    /// Where it really is, when it was opened through a link.
+    pub real: Option<PathBuf>,
     history: History,
     expected: Vec<Expected>,
     early_state: Option<EditorState>,
@@ -147,6 +150,7 @@ impl Document {
             hash: Arc::default(),
             on_disk,
             dirty,
+            real: None,
             history: History::new(start),
             expected: Vec::new(),
             early_state: None,
@@ -344,7 +348,7 @@ fn compare(text: &str, disk: Option<Decoded>) -> (Dirty, OnDisk) {
     (dirty, OnDisk { format: disk.format, write_back, read_only: false })
 }
 
-fn same_but_line_endings(a: &str, b: &str) -> bool {
+pub(crate) fn same_but_line_endings(a: &str, b: &str) -> bool {
     a == b || lines(a).eq(lines(b))
 }
 

@@ -115,24 +115,45 @@ impl Encoding {
     }
 }
 
+/// The encoding of a file, and whether it begins with a BOM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Detected {
+    pub encoding: Encoding,
+    pub bom: bool,
+}
+
+impl Detected {
+    pub const UTF_8: Detected = Detected { encoding: Encoding::Utf8, bom: false };
+
+    fn plain(encoding: Encoding) -> Detected {
+        Detected { encoding, bom: false }
+    }
+
+    /// The bytes after the BOM.
+    pub fn body(self, bytes: &[u8]) -> &[u8] {
+        let mark = if self.bom { self.encoding.bom() } else { &[] };
+        bytes.strip_prefix(mark).unwrap_or(bytes)
+    }
+}
+
 /// The encoding of `bytes` and whether they begin with its BOM.
-pub(crate) fn detect(bytes: &[u8]) -> (Encoding, bool) {
+pub(crate) fn detect(bytes: &[u8]) -> Detected {
     // UTF-32LE's mark begins with UTF-16LE's, so it is asked first.
     for encoding in
         [Encoding::Utf8, Encoding::Utf32Le, Encoding::Utf32Be, Encoding::Utf16Le, Encoding::Utf16Be]
     {
         if bytes.starts_with(encoding.bom()) {
-            return (encoding, true);
+            return Detected { encoding, bom: true };
         }
     }
     let head = &bytes[..bytes.len().min(DETECT_BYTES)];
     if memchr::memchr(0, head).is_some() {
-        return (wide_without_bom(bytes, head).unwrap_or(Encoding::Utf8), false);
+        return Detected::plain(wide_without_bom(bytes, head).unwrap_or(Encoding::Utf8));
     }
     if std::str::from_utf8(bytes).is_ok() {
-        return (Encoding::Utf8, false);
+        return Detected::UTF_8;
     }
-    (legacy_or_damaged(bytes), false)
+    Detected::plain(legacy_or_damaged(bytes))
 }
 
 /// Statistics see this much of a file.

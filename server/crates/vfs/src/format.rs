@@ -1,6 +1,6 @@
 //! How a file spells its text: encoding, byte order mark, line endings, final newline.
 
-use crate::encoding::{Encoding, detect};
+use crate::encoding::{Detected, Encoding, detect};
 
 /// The line endings of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,16 +66,15 @@ pub(crate) struct Decoded {
 
 /// Decodes by detection.
 pub(crate) fn decode(bytes: Vec<u8>) -> Decoded {
-    let (encoding, bom) = detect(&bytes);
-    decode_as(bytes, encoding, bom)
+    let detected = detect(&bytes);
+    decode_as(bytes, detected)
 }
 
-/// Decodes in a known encoding; a BOM of that encoding is recognised whether or not `bom` says so.
-pub(crate) fn decode_as(mut bytes: Vec<u8>, encoding: Encoding, bom: bool) -> Decoded {
-    let mark = encoding.bom();
-    let bom = bom || (!mark.is_empty() && bytes.starts_with(mark));
+/// Decodes in a known encoding.
+pub(crate) fn decode_as(mut bytes: Vec<u8>, detected: Detected) -> Decoded {
+    let Detected { encoding, bom } = detected;
     if bom {
-        bytes.drain(..mark.len().min(bytes.len()));
+        bytes.drain(..encoding.bom().len().min(bytes.len()));
     }
     let (text, damaged) = match encoding {
         Encoding::Utf8 => match String::from_utf8(bytes) {

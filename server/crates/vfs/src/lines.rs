@@ -6,7 +6,7 @@ use std::path::Path;
 use text::Rope;
 
 use crate::disk;
-use crate::encoding::Encoding;
+use crate::encoding::{Detected, Encoding};
 use crate::snapshot::{LineRange, ReadError};
 use crate::{binary, encoding};
 
@@ -67,7 +67,7 @@ impl From<io::Error> for ScanError {
 }
 
 fn scan(path: &Path, len: u64, wanted: &Wanted) -> Result<LineRange, ScanError> {
-    let (encoding, bom) = sniff_head(path, len)?;
+    let Detected { encoding, bom } = sniff_head(path, len)?;
     let skip = if bom { encoding.bom().len() } else { 0 };
     let start = match wanted.first {
         n if n < 0 => {
@@ -115,7 +115,7 @@ fn scan(path: &Path, len: u64, wanted: &Wanted) -> Result<LineRange, ScanError> 
     Ok(range)
 }
 
-fn sniff_head(path: &Path, len: u64) -> Result<(Encoding, bool), ScanError> {
+fn sniff_head(path: &Path, len: u64) -> Result<Detected, ScanError> {
     let (file, _) = disk::open_regular(path)?;
     let mut head = Vec::new();
     file.take(64 * 1024).read_to_end(&mut head)?;
@@ -125,12 +125,12 @@ fn sniff_head(path: &Path, len: u64) -> Result<(Encoding, bool), ScanError> {
         .next()
         .map_or(head.len(), |last| head.len() - last.len());
     let head = if (head.len() as u64) < len && whole > 0 { &head[..whole] } else { &head[..] };
-    let (encoding, bom) = encoding::detect(head);
-    if let Some(what) = binary::sniff(head, encoding, bom) {
+    let detected = encoding::detect(head);
+    if let Some(what) = binary::sniff(head, detected) {
         return Err(ScanError::Binary(what));
     }
-    match encoding {
-        Encoding::Utf8 | Encoding::Legacy(_) => Ok((encoding, bom)),
+    match detected.encoding {
+        Encoding::Utf8 | Encoding::Legacy(_) => Ok(detected),
         Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Utf32Le | Encoding::Utf32Be => {
             Err(ScanError::Binary("UTF-16 or UTF-32 text too large to decode"))
         }
@@ -179,7 +179,12 @@ fn finish_line(text: &str, max: usize, cut: &mut bool) -> String {
         return text.to_owned();
     }
     *cut = true;
-    text[..text.floor_char_boundary(max)].to_owned()
+    text[..floor(text, max)].to_owned()
+}
+
+/// The last character boundary at or before `at`.
+pub(crate) fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 fn ends_in_newline(rope: &Rope) -> bool {

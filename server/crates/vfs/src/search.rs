@@ -7,6 +7,8 @@ mod filter;
 mod glob;
 mod grep;
 mod ignored;
+mod scan;
+mod targets;
 mod tree;
 mod walk;
 

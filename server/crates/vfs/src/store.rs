@@ -13,7 +13,11 @@ use text::{ChangeSet, LineBreaks, Rope, Unit};
 use tokio::sync::watch;
 
 use crate::disk::{self, DirEntry, FileKind, FileStat};
-use crate::document::{Change, Dirty, Document, DocumentInfo, EditorState, SyncError, TextChange};
+use crate::document::{
+    Change, Dirty, Document, DocumentInfo, EditorState, SyncError, TextChange,
+    same_but_line_endings,
+};
+use crate::encoding::Detected;
 use crate::format::{Decoded, Format, decode, decode_as};
 use crate::journal::Journal;
 use crate::location::Location;
@@ -64,6 +68,8 @@ pub(crate) struct OpenText {
     pub rope: Rope,
     pub changed: SystemTime,
     pub dirty: Dirty,
+    /// Where the document really is, when it was opened through a link.
+    pub real: Option<PathBuf>,
 }
 
 impl Vfs {
@@ -98,6 +104,8 @@ impl Vfs {
     /// Opening again, at whatever version, starts the history anew; the generation goes on counting.
     pub fn open(&self, location: Location, language: &str, version: i32, text: &str) {
         let on_disk = location.path().and_then(|path| decode_for_compare(path, text));
+        let real = location.path().map(|path| (path, crate::roots::real_path(path)));
+        let real = real.filter(|(path, real)| path != real).map(|(_, real)| real);
         let read_only =
             location.path().is_some_and(|path| disk::stat(path).is_ok_and(|stat| stat.read_only));
         let mut state = self.state();
@@ -105,6 +113,7 @@ impl Vfs {
         let breaks = state.breaks;
         let mut document = Document::open(language, version, text, on_disk, breaks, generation);
         document.on_disk.read_only = read_only;
+        document.real = real;
         state.open.insert(location, document);
     }
 
@@ -258,11 +267,11 @@ impl Vfs {
     /// The text of a file as the disk has it, whatever a buffer says.
     pub fn disk_snapshot(&self, path: &Path) -> Result<Snapshot, ReadError> {
         let (bytes, stat) = self.read_text_bytes(path)?;
-        let (encoding, bom) = encoding::detect(&bytes);
-        if let Some(what) = binary::sniff(&bytes, encoding, bom) {
+        let detected = encoding::detect(&bytes);
+        if let Some(what) = binary::sniff(&bytes, detected) {
             return Err(ReadError::Binary { path: path.to_owned(), what, len: stat.len });
         }
-        let decoded = decode_as(bytes, encoding, bom);
+        let decoded = decode_as(bytes, detected);
         Ok(Snapshot {
             location: Location::disk(path),
             rope: Rope::from_str(&decoded.text),
@@ -378,6 +387,7 @@ impl Vfs {
             rope: document.rope.clone(),
             changed: document.changed,
             dirty: document.dirty,
+            real: document.real.clone(),
         };
         self.state()
             .open
@@ -403,15 +413,13 @@ impl Vfs {
 /// The file in the reading that comes nearest to what the editor shows: detected, or as damaged UTF-8.
 fn decode_for_compare(path: &Path, text: &str) -> Option<Decoded> {
     let bytes = disk::read_bytes(path, MAX_TEXT).ok()?;
-    let (encoding, bom) = encoding::detect(&bytes);
-    let utf8 = match encoding {
-        encoding::Encoding::Legacy(_) if text.contains(char::REPLACEMENT_CHARACTER) => {
-            Some(decode_as(bytes.clone(), encoding::Encoding::Utf8, false))
-                .filter(|utf8| utf8.text == text)
-        }
-        _ => None,
-    };
-    Some(utf8.unwrap_or_else(|| decode_as(bytes, encoding, bom)))
+    let detected = decode(bytes.clone());
+    if same_but_line_endings(&detected.text, text) {
+        return Some(detected);
+    }
+    // What the detection takes for a legacy charset the editor may show as UTF-8 with damage.
+    let utf8 = decode_as(bytes, Detected::UTF_8);
+    Some(if same_but_line_endings(&utf8.text, text) { utf8 } else { detected })
 }
 
 #[cfg(test)]

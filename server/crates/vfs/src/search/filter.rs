@@ -1,1 +1,132 @@
-//! filter
+//! Which files of a folder a search is about: globs, file types, secrets.
+
+use std::path::{Path, PathBuf};
+
+use ignore::Match;
+use ignore::overrides::{Override, OverrideBuilder};
+use ignore::types::{Types, TypesBuilder};
+
+use super::QueryError;
+
+/// Globs relative to one folder.
+pub(super) struct Globs {
+    globs: Override,
+    root: PathBuf,
+    /// Some glob excludes, so that the folders above a file matter.
+    excludes: bool,
+}
+
+impl Globs {
+    pub fn new(root: &Path, globs: &[String]) -> Result<Globs, QueryError> {
+        let mut builder = OverrideBuilder::new(root);
+        for glob in globs {
+            let error = |error: ignore::Error| QueryError::Glob {
+                glob: glob.clone(),
+                reason: error.to_string(),
+            };
+            builder.add(&relative(root, glob)).map_err(error)?;
+        }
+        let build = |error: ignore::Error| QueryError::Glob {
+            glob: globs.join(", "),
+            reason: error.to_string(),
+        };
+        Ok(Globs {
+            globs: builder.build().map_err(build)?,
+            root: root.to_owned(),
+            excludes: globs.iter().any(|glob| glob.starts_with('!')),
+        })
+    }
+
+    pub fn file(&self, path: &Path) -> bool {
+        self.wants(self.globs.matched(path, false)) && !self.excluded_above(path)
+    }
+
+    pub fn folder(&self, path: &Path) -> bool {
+        match self.globs.matched(path, true) {
+            Match::Whitelist(_) => !self.excluded_above(path),
+            Match::None | Match::Ignore(_) => false,
+        }
+    }
+
+    /// Whether a folder is left out with all it holds.
+    pub fn excludes_folder(&self, path: &Path) -> bool {
+        self.globs.matched(path, true).is_ignore()
+    }
+
+    fn wants<T>(&self, matched: Match<T>) -> bool {
+        match matched {
+            Match::Whitelist(_) => true,
+            Match::Ignore(_) => false,
+            Match::None => self.globs.num_whitelists() == 0,
+        }
+    }
+
+    fn excluded_above(&self, path: &Path) -> bool {
+        self.excludes
+            && path
+                .ancestors()
+                .skip(1)
+                .take_while(|folder| *folder != self.root && folder.starts_with(&self.root))
+                .any(|folder| self.globs.matched(folder, true).is_ignore())
+    }
+}
+
+/// A glob as the matcher wants it: relative to the root, a folder meaning everything in it.
+fn relative(root: &Path, glob: &str) -> String {
+    let (sign, glob) = match glob.strip_prefix('!') {
+        Some(rest) => ("!", rest),
+        None => ("", glob),
+    };
+    let mut glob = glob;
+    while let Some(rest) = glob.strip_prefix("./") {
+        glob = rest;
+    }
+    let below =
+        root.to_str().and_then(|root| glob.strip_prefix(root)).filter(|rest| rest.starts_with('/'));
+    // A rest such as `/a.txt` is anchored at the root, which is what the absolute path said.
+    let glob = below.unwrap_or(glob);
+    match glob.strip_suffix('/').filter(|_| sign.is_empty()) {
+        Some(folder) => format!("{folder}/**"),
+        None => format!("{sign}{glob}"),
+    }
+}
+
+/// File types by ripgrep's names, and by extension where a name is none.
+pub(super) fn types(names: &[String]) -> Result<Option<Types>, QueryError> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let mut builder = TypesBuilder::new();
+    builder.add_defaults();
+    let known = builder.definitions();
+    for name in names {
+        let name = name.trim().trim_start_matches('.');
+        let extension = format!("*.{}", name.to_lowercase());
+        let by_name = known.iter().find(|known| known.name() == name.to_lowercase());
+        let found =
+            by_name.or_else(|| known.iter().find(|known| known.globs().contains(&extension)));
+        let Some(found) = found else {
+            let near = known
+                .iter()
+                .map(|known| known.name())
+                .filter(|known| name.get(..2).is_some_and(|start| known.starts_with(start)));
+            return Err(QueryError::Type {
+                name: name.to_owned(),
+                nearest: near.take(5).map(str::to_owned).collect(),
+            });
+        };
+        builder.select(found.name());
+    }
+    builder
+        .build()
+        .map(Some)
+        .map_err(|error| QueryError::Type { name: error.to_string(), nearest: Vec::new() })
+}
+
+/// Secrets are left out unless the person allowed the very path.
+pub(super) fn is_withheld(path: &Path, allowed: &[PathBuf]) -> bool {
+    crate::guard::is_sensitive(path) && !allowed.iter().any(|allowed| allowed == path)
+}
+
+#[cfg(test)]
+mod tests;

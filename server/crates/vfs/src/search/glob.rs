@@ -1,10 +1,117 @@
-//! glob
-use super::{GlobQuery, GlobResult, QueryError};
+//! Names: files and folders that match globs, newest first where asked.
+
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::filter::{self, Globs};
+use super::targets::{Overlay, files_below, merged};
+use super::walk::Ignored;
+use super::{GlobHit, GlobQuery, GlobResult, Order, QueryError};
+use crate::disk::{self, FileKind};
+use crate::location::Location;
 use crate::store::Vfs;
+
+/// Hits at most, whatever a query says.
+const MAX_HITS: usize = 100_000;
+
 pub(super) fn run(
-    _vfs: &Vfs,
-    _query: &GlobQuery,
-    _cancelled: &dyn Fn() -> bool,
+    vfs: &Vfs,
+    query: &GlobQuery,
+    cancelled: &dyn Fn() -> bool,
 ) -> Result<GlobResult, QueryError> {
-    Ok(GlobResult::default())
+    let root = crate::normalize(&query.root);
+    let overlay = Overlay::of(vfs);
+    match disk::stat(&root).map(|stat| stat.kind) {
+        Ok(FileKind::Folder) => {}
+        Err(_) if overlay.unborn(&root).next().is_some() => {}
+        Ok(_) => return Err(QueryError::NotAFolder { path: root }),
+        Err(_) => {
+            let similar =
+                vfs.similar(&root).iter().map(|path| path.display().to_string()).collect();
+            return Err(QueryError::NoSuchPath { path: root, similar });
+        }
+    }
+    let globs = Globs::new(&root, &query.patterns)?;
+    let mut result = GlobResult::default();
+    let mut paths: Vec<(PathBuf, Found)> = Vec::new();
+    let ignored = if query.include_ignored { Ignored::Include } else { Ignored::Skip };
+    if let Some(named) = named_files(&root, &query.patterns) {
+        paths.extend(named.into_iter().map(|path| (path, Found::File)));
+    }
+    if paths.len() < query.patterns.len() || query.patterns.is_empty() {
+        let Some((list, extra)) = files_below(vfs, &overlay, &root, ignored, cancelled) else {
+            result.cancelled = true;
+            return Ok(result);
+        };
+        result.notes.extend(list.notes.iter().cloned());
+        let named: std::collections::HashSet<PathBuf> =
+            paths.iter().map(|(path, _)| path.clone()).collect();
+        let files =
+            merged(&list.files, &extra).filter(|path| globs.file(path) && !named.contains(*path));
+        paths.extend(files.map(|path| (path.to_owned(), Found::File)));
+        if query.include_dirs {
+            let dirs = list.dirs.iter().filter(|path| globs.folder(path));
+            paths.extend(dirs.map(|path| (path.clone(), Found::Folder)));
+        }
+        paths.sort_by(|a, b| super::walk::path_order(&a.0, &b.0));
+    }
+    paths.retain(|(path, _)| {
+        let withheld = filter::is_withheld(path, &query.allow_sensitive);
+        result.sensitive += usize::from(withheld);
+        !withheld
+    });
+    result.total = paths.len();
+    let limit = if query.limit == 0 { MAX_HITS } else { query.limit.min(MAX_HITS) };
+    if query.order == Order::Path {
+        paths.truncate(limit);
+    }
+    let mut hits = Vec::with_capacity(paths.len());
+    for (at, (path, found)) in paths.into_iter().enumerate() {
+        if at.is_multiple_of(1_024) && cancelled() {
+            result.cancelled = true;
+            break;
+        }
+        hits.push(hit(&overlay, path, found));
+    }
+    match query.order {
+        Order::Path => {}
+        Order::Newest => hits.sort_by_key(|hit| Reverse(hit.modified)),
+    }
+    hits.truncate(limit);
+    result.hits = hits;
+    Ok(result)
 }
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    File,
+    Folder,
+}
+
+fn hit(overlay: &Overlay, path: PathBuf, found: Found) -> GlobHit {
+    let on_disk = || disk::stat(&path).map_or(SystemTime::UNIX_EPOCH, |stat| stat.modified);
+    let modified = match overlay.at(&path) {
+        Some(buffer) if buffer.unsaved => buffer.changed,
+        Some(_) | None => on_disk(),
+    };
+    GlobHit { location: Location::Disk(path), is_dir: found == Found::Folder, modified }
+}
+
+/// Patterns that are plain paths of files: these are found even where they are ignored.
+/// `None` when some pattern is more than that.
+fn named_files(root: &Path, patterns: &[String]) -> Option<Vec<PathBuf>> {
+    if patterns.iter().any(|pattern| pattern.contains(['*', '?', '[', '{', '!', '\\'])) {
+        return None;
+    }
+    let paths = patterns.iter().map(|pattern| crate::normalize(&root.join(pattern)));
+    let files = paths.filter(|path| path.starts_with(root));
+    Some(
+        files
+            .filter(|path| disk::stat(path).is_ok_and(|stat| stat.kind == FileKind::File))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests;

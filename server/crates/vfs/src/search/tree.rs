@@ -1,10 +1,153 @@
-//! tree
-use super::{QueryError, TreeQuery, TreeResult};
+//! The shape of a folder: entries with sizes, level by level, ignored folders folded up with a count.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::filter::Globs;
+use super::targets::Overlay;
+use super::walk::{Ignored, builder, is_version_control};
+use super::{QueryError, TreeNode, TreeQuery, TreeResult};
+use crate::disk::{self, FileKind};
 use crate::store::Vfs;
+
+/// Entries at most, whatever a query says.
+const MAX_NODES: usize = 20_000;
+const MAX_NOTES: usize = 20;
+
 pub(super) fn run(
-    _vfs: &Vfs,
-    _query: &TreeQuery,
-    _cancelled: &dyn Fn() -> bool,
+    vfs: &Vfs,
+    query: &TreeQuery,
+    cancelled: &dyn Fn() -> bool,
 ) -> Result<TreeResult, QueryError> {
-    Ok(TreeResult::default())
+    let root = crate::normalize(&query.root);
+    let overlay = Overlay::of(vfs);
+    match disk::stat(&root).map(|stat| stat.kind) {
+        Ok(FileKind::Folder) => {}
+        Err(_) if overlay.unborn(&root).next().is_some() => {}
+        Ok(_) => return Err(QueryError::NotAFolder { path: root }),
+        Err(_) => {
+            let similar =
+                vfs.similar(&root).iter().map(|path| path.display().to_string()).collect();
+            return Err(QueryError::NoSuchPath { path: root, similar });
+        }
+    }
+    let excluded: Vec<String> = query.ignore.iter().map(|glob| format!("!{glob}")).collect();
+    let globs = (!excluded.is_empty()).then(|| Globs::new(&root, &excluded)).transpose()?;
+    let mut tree = Tree {
+        overlay: &overlay,
+        globs,
+        depth: query.depth.max(1),
+        limit: if query.limit == 0 { MAX_NODES } else { query.limit.min(MAX_NODES) },
+        visible: HashSet::new(),
+        cancelled,
+        result: TreeResult::default(),
+    };
+    for (count, entry) in
+        builder(&root, Ignored::Skip).max_depth(Some(tree.depth)).build().enumerate()
+    {
+        if count.is_multiple_of(64) && cancelled() {
+            tree.result.cancelled = true;
+            return Ok(tree.result);
+        }
+        if let Ok(entry) = entry {
+            tree.visible.insert(entry.into_path());
+        }
+    }
+    tree.folder(&root, 0);
+    Ok(tree.result)
 }
+
+struct Tree<'a> {
+    overlay: &'a Overlay,
+    globs: Option<Globs>,
+    depth: usize,
+    limit: usize,
+    /// What the repository does not ignore.
+    visible: HashSet<PathBuf>,
+    cancelled: &'a dyn Fn() -> bool,
+    result: TreeResult,
+}
+
+/// An entry of a folder, from the disk or from the editor.
+struct Entry {
+    kind: FileKind,
+    on_disk: bool,
+}
+
+impl Tree<'_> {
+    fn folder(&mut self, folder: &Path, level: usize) {
+        for (path, entry) in self.entries(folder) {
+            if self.result.nodes.len() >= self.limit {
+                self.result.truncated = true;
+                return;
+            }
+            if (self.cancelled)() {
+                self.result.cancelled = true;
+                return;
+            }
+            let node = self.node(&path, &entry, level);
+            let opened = node.kind == FileKind::Folder && node.collapsed.is_none();
+            self.result.nodes.push(node);
+            if opened {
+                self.folder(&path, level + 1);
+            }
+        }
+    }
+
+    fn node(&self, path: &Path, entry: &Entry, level: usize) -> TreeNode {
+        let ignored = entry.on_disk && !self.visible.contains(path);
+        let buffer = self.overlay.at(path);
+        let len = match (&buffer, entry.kind) {
+            (Some(buffer), _) => buffer.rope.len_bytes() as u64,
+            (None, FileKind::File) => disk::stat(path).map_or(0, |stat| stat.len),
+            (None, _) => 0,
+        };
+        let folded = entry.kind == FileKind::Folder && (ignored || level + 1 >= self.depth);
+        TreeNode {
+            path: path.to_owned(),
+            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            level,
+            kind: entry.kind,
+            len,
+            collapsed: folded.then(|| disk::count_entries(path)),
+            ignored,
+            unsaved: buffer.is_some_and(|buffer| buffer.unsaved),
+        }
+    }
+
+    fn entries(&mut self, folder: &Path) -> BTreeMap<PathBuf, Entry> {
+        let mut entries = BTreeMap::new();
+        match disk::list_dir(folder) {
+            Ok(list) => {
+                entries.extend(
+                    list.into_iter().map(|e| (e.path, Entry { kind: e.kind, on_disk: true })),
+                );
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) if self.result.notes.len() < MAX_NOTES => {
+                self.result.notes.push(format!("{}: {error}", folder.display()));
+            }
+            Err(_) => {}
+        }
+        for path in self.overlay.unborn(folder) {
+            let Ok(below) = path.strip_prefix(folder) else { continue };
+            let mut parts = below.components();
+            let Some(first) = parts.next() else { continue };
+            let kind = if parts.next().is_some() { FileKind::Folder } else { FileKind::File };
+            entries.entry(folder.join(first)).or_insert(Entry { kind, on_disk: false });
+        }
+        entries.retain(|path, entry| {
+            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+            let wanted = match (&self.globs, entry.kind) {
+                (None, _) => true,
+                (Some(globs), FileKind::Folder) => !globs.excludes_folder(path),
+                (Some(globs), _) => globs.file(path),
+            };
+            wanted && !is_version_control(name)
+        });
+        entries
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -89,11 +89,11 @@ impl Node {
 const MAX_FILE: u64 = 1 << 30;
 
 fn text_of(bytes: &[u8]) -> Option<Decoded> {
-    let (encoding, bom) = encoding::detect(bytes);
-    if binary::sniff(bytes, encoding, bom).is_some() {
+    let detected = encoding::detect(bytes);
+    if binary::sniff(bytes, detected).is_some() {
         return None;
     }
-    Some(decode_as(bytes.to_vec(), encoding, bom))
+    Some(decode_as(bytes.to_vec(), detected))
 }
 
 /// A path before and after.

@@ -1,0 +1,307 @@
+//! One text searched: a pattern, the bytes of a file or a buffer, and the lines that come of it.
+//!
+//! The whole text is first asked for any match at all; only what has one is searched line by line.
+
+use std::borrow::Cow;
+use std::io::{self, Read};
+use std::path::Path;
+
+use grep::matcher::Matcher;
+use grep::regex::{RegexMatcher, RegexMatcherBuilder};
+use grep::searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+
+use super::{GrepLine, GrepMode, GrepQuery, QueryError};
+use crate::encoding::detect;
+use crate::lines::floor;
+use crate::{binary, disk};
+
+/// Larger files are not read as a whole.
+const MAX_WHOLE: usize = 64 << 20;
+/// A worker's buffer is given back when a file made it larger than this.
+const KEEP_BUFFER: usize = 8 << 20;
+
+/// A query made ready: what every worker shares.
+pub(super) struct Pattern {
+    matcher: RegexMatcher,
+    pub mode: GrepMode,
+    before: usize,
+    after: usize,
+    multiline: bool,
+    ascii: bool,
+    pub max_matches: u64,
+    pub max_bytes: usize,
+    max_line_bytes: usize,
+}
+
+/// Matches kept at most, whatever a query says.
+const MAX_MATCHES: u64 = 1_000_000;
+
+impl Pattern {
+    pub fn new(query: &GrepQuery) -> Result<Pattern, QueryError> {
+        let max_matches =
+            if query.max_matches == 0 { MAX_MATCHES } else { query.max_matches as u64 };
+        Ok(Pattern {
+            matcher: matcher(query)?,
+            mode: query.mode,
+            before: query.before,
+            after: query.after,
+            multiline: query.multiline,
+            ascii: query.pattern.is_ascii(),
+            max_matches: max_matches.min(MAX_MATCHES),
+            max_bytes: query.max_bytes.max(1),
+            max_line_bytes: query.max_line_bytes.max(1),
+        })
+    }
+}
+
+fn matcher(query: &GrepQuery) -> Result<RegexMatcher, QueryError> {
+    let mut builder = RegexMatcherBuilder::new();
+    builder.multi_line(true).case_insensitive(query.ignore_case).fixed_strings(query.literal);
+    if query.multiline {
+        builder.dot_matches_new_line(true);
+    } else {
+        builder.line_terminator(Some(b'\n'));
+        // `$` also stands before `\r\n`; a pattern that speaks of `\r` itself cannot have that.
+        if !query.literal && query.pattern.contains('$') && !query.pattern.contains("\\r") {
+            builder.crlf(true);
+        }
+    }
+    builder.build(&query.pattern).map_err(|error| {
+        let reason = error.to_string();
+        let hint = if !query.multiline && reason.contains("\\n") {
+            "set multiline to search across lines"
+        } else {
+            "escape the special characters, or search for the text literally"
+        };
+        let reason = reason
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .trim()
+            .trim_start_matches("error: ")
+            .to_owned();
+        QueryError::Pattern { reason, hint: Some(hint) }
+    })
+}
+
+/// What a text gave.
+#[derive(Default)]
+pub(super) struct Hits {
+    pub lines: Vec<GrepLine>,
+    /// Matching lines, whether or not they are kept.
+    pub matches: u64,
+    /// A limit ended the search in this text.
+    pub truncated: bool,
+    pub bytes: usize,
+}
+
+/// Why a file was not searched.
+pub(super) enum Skipped {
+    /// With this name for what it is.
+    Binary(&'static str),
+    Unreadable(io::Error),
+}
+
+/// One worker's tools.
+pub(super) struct Scanner<'a> {
+    pattern: &'a Pattern,
+    searcher: Searcher,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Scanner<'a> {
+    pub fn new(pattern: &'a Pattern) -> Scanner<'a> {
+        let searcher = SearcherBuilder::new()
+            .line_number(true)
+            .multi_line(pattern.multiline)
+            .before_context(if pattern.mode == GrepMode::Lines { pattern.before } else { 0 })
+            .after_context(if pattern.mode == GrepMode::Lines { pattern.after } else { 0 })
+            .bom_sniffing(false)
+            .binary_detection(BinaryDetection::none())
+            .build();
+        Scanner { pattern, searcher, buffer: Vec::new() }
+    }
+
+    /// Searches a text in memory; what makes files binary makes no buffer so.
+    pub fn text(&mut self, text: &str) -> Hits {
+        self.lines(text.as_bytes())
+    }
+
+    /// Searches a file; `None` when nothing in it matches.
+    pub fn file(&mut self, path: &Path) -> Result<Option<Hits>, Skipped> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        let result = match read_whole(path, &mut buffer) {
+            Ok(true) => self.bytes(&buffer),
+            Ok(false) => self.large_file(path),
+            Err(error) => Err(Skipped::Unreadable(error)),
+        };
+        if buffer.capacity() <= KEEP_BUFFER {
+            self.buffer = buffer;
+        }
+        result
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Result<Option<Hits>, Skipped> {
+        let wide = bytes.starts_with(b"\xFF\xFE")
+            || bytes.starts_with(b"\xFE\xFF")
+            || bytes.starts_with(b"\0\0\xFE\xFF");
+        let text = if wide || (!self.pattern.ascii && std::str::from_utf8(bytes).is_err()) {
+            decoded(bytes)
+        } else {
+            Cow::Borrowed(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes))
+        };
+        if !self.has_match(&text) {
+            return Ok(None);
+        }
+        if let Cow::Borrowed(bytes) = text {
+            // Only what may be shown is looked at more closely.
+            if memchr::memchr(0, bytes).is_some() {
+                return Err(Skipped::Binary(
+                    binary::by_magic(bytes).unwrap_or("data with NUL bytes"),
+                ));
+            }
+            if std::str::from_utf8(bytes).is_err() {
+                let text = decoded(bytes);
+                return Ok(Some(self.lines(&text)).filter(|hits| hits.matches > 0));
+            }
+        }
+        Ok(Some(self.lines(&text)).filter(|hits| hits.matches > 0))
+    }
+
+    fn has_match(&self, text: &[u8]) -> bool {
+        // An error is left to the search proper.
+        self.pattern.matcher.is_match(text).unwrap_or(true)
+    }
+
+    fn lines(&mut self, text: &[u8]) -> Hits {
+        let mut sink = Lines { pattern: self.pattern, hits: Hits::default() };
+        if let Err(error) = self.searcher.search_slice(&self.pattern.matcher, text, &mut sink) {
+            tracing::warn!(%error, "a search ended early");
+        }
+        sink.hits
+    }
+
+    /// In pieces, for files too large to hold; across lines they are not searched.
+    fn large_file(&mut self, path: &Path) -> Result<Option<Hits>, Skipped> {
+        if self.pattern.multiline {
+            return Err(Skipped::Unreadable(io::Error::other("too large to search across lines")));
+        }
+        let (file, _) = disk::open_regular(path).map_err(Skipped::Unreadable)?;
+        let mut searcher = SearcherBuilder::new()
+            .line_number(true)
+            .before_context(if self.pattern.mode == GrepMode::Lines {
+                self.pattern.before
+            } else {
+                0
+            })
+            .after_context(if self.pattern.mode == GrepMode::Lines {
+                self.pattern.after
+            } else {
+                0
+            })
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(MAX_WHOLE))
+            .build();
+        let mut sink = Lines { pattern: self.pattern, hits: Hits::default() };
+        searcher
+            .search_reader(&self.pattern.matcher, file, &mut sink)
+            .map_err(Skipped::Unreadable)?;
+        Ok(Some(sink.hits).filter(|hits| hits.matches > 0))
+    }
+}
+
+/// Fills `buffer` with a file; `false` when it is too large for that.
+fn read_whole(path: &Path, buffer: &mut Vec<u8>) -> io::Result<bool> {
+    let (file, stat) = disk::open_regular(path)?;
+    if stat.len > MAX_WHOLE as u64 {
+        return Ok(false);
+    }
+    buffer.reserve(usize::try_from(stat.len).unwrap_or_default().saturating_add(1));
+    file.take(MAX_WHOLE as u64 + 1).read_to_end(buffer)?;
+    Ok(buffer.len() <= MAX_WHOLE)
+}
+
+fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let detected = detect(bytes);
+    Cow::Owned(detected.encoding.decode(detected.body(bytes)).into_owned().into_bytes())
+}
+
+/// Collects lines up to the limits.
+struct Lines<'a> {
+    pattern: &'a Pattern,
+    hits: Hits,
+}
+
+impl Lines<'_> {
+    fn push(&mut self, number: u64, line: &[u8], kind: Kind) {
+        let column = match kind {
+            Kind::Context => None,
+            Kind::Match => Some(
+                self.pattern.matcher.find(line).ok().flatten().map_or(0, |found| found.start()),
+            ),
+        };
+        let line = String::from_utf8_lossy(line);
+        let line = line.strip_suffix('\n').unwrap_or(&line);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let (text, cut) = around(line, column.unwrap_or(0), self.pattern.max_line_bytes);
+        self.hits.bytes += text.len();
+        self.hits.lines.push(GrepLine {
+            number,
+            text: text.to_owned(),
+            is_context: column.is_none(),
+            column: column.unwrap_or(0),
+            cut,
+        });
+    }
+}
+
+enum Kind {
+    Match,
+    Context,
+}
+
+/// The part of a line around `column` that has at most `max` bytes.
+fn around(line: &str, column: usize, max: usize) -> (&str, bool) {
+    if line.len() <= max {
+        return (line, false);
+    }
+    let start = floor(line, column.saturating_sub(max / 4).min(line.len() - max));
+    let end = floor(line, start + max);
+    (&line[start..end], true)
+}
+
+impl Sink for Lines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        match self.pattern.mode {
+            GrepMode::Files => {
+                self.hits.matches = 1;
+                return Ok(false);
+            }
+            GrepMode::Count => {
+                self.hits.matches += 1;
+                return Ok(true);
+            }
+            GrepMode::Lines => {}
+        }
+        let first = found.line_number().unwrap_or(0);
+        for (number, line) in (first..).zip(found.lines()) {
+            if self.hits.matches >= self.pattern.max_matches
+                || self.hits.bytes >= self.pattern.max_bytes
+            {
+                self.hits.truncated = true;
+                return Ok(false);
+            }
+            self.hits.matches += 1;
+            self.push(number, line, Kind::Match);
+        }
+        Ok(true)
+    }
+
+    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
+        self.push(found.line_number().unwrap_or(0), found.bytes(), Kind::Context);
+        Ok(true)
+    }
+}
