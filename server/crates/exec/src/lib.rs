@@ -35,7 +35,7 @@ pub use interactive::interactive_reason;
 pub use jobs::{FOREGROUND_CAP, Jobs, MAX_ACTIVE, MAX_EXIT_WAIT, MAX_FINISHED, MAX_OUTPUT_WAIT};
 pub use pty::Pty;
 pub use rustix::process::Signal;
-pub use shell::{Shell, promotable, wrap_for_cwd};
+pub use shell::{Shell, exit_is_error, promotable, wrap_for_cwd};
 pub use supervise::supervise_main;
 pub use supervisor::{
     Exit, Process, ProcessGroup, Signalled, Spawn, SpawnError, Stdio, Supervisor,

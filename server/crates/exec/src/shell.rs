@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 
 use crate::shell_words::{self, SimpleCommand};
+use crate::supervisor::Exit;
 
 /// A POSIX-like shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,25 +69,53 @@ fn is_sleep_or_quick_git(command: &SimpleCommand) -> bool {
     ];
     match command.program() {
         Some("sleep") => true,
-        Some("git") => !git_subcommand(command).is_some_and(|name| LONG.contains(&name)),
+        Some("git") => !git_subcommand(command)
+            .and_then(|index| command.words.get(index))
+            .is_some_and(|name| LONG.contains(&name.as_str())),
         Some(_) => false,
         None => true,
     }
 }
 
-/// The git subcommand, past global options.
-pub(crate) fn git_subcommand(command: &SimpleCommand) -> Option<&str> {
-    let mut arguments = command.arguments().iter();
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
+/// Where among the words the git subcommand stands, past global options.
+pub(crate) fn git_subcommand(command: &SimpleCommand) -> Option<usize> {
+    let mut words = command.words.iter().enumerate().skip(1);
+    while let Some((index, word)) = words.next() {
+        match word.as_str() {
             "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" => {
-                arguments.next();
+                words.next();
             }
             option if option.starts_with('-') => {}
-            name => return Some(name),
+            _ => return Some(index),
         }
     }
     None
+}
+
+/// Whether a command that ended so has failed. Code 1 of `grep`, `find`, `diff`, `test` and their
+/// kind as the last command only answers its question.
+pub fn exit_is_error(script: &str, exit: &Exit) -> bool {
+    match exit {
+        Exit::Code(0) => false,
+        Exit::Code(1) => {
+            let commands = shell_words::parse(script).unwrap_or_default();
+            !commands.last().is_some_and(answers_with_one)
+        }
+        Exit::Code(_) | Exit::Signal(_) => true,
+    }
+}
+
+fn answers_with_one(command: &SimpleCommand) -> bool {
+    match command.program() {
+        Some(
+            "grep" | "egrep" | "fgrep" | "zgrep" | "rg" | "find" | "diff" | "cmp" | "test" | "["
+            | "[[",
+        ) => true,
+        Some("git") => git_subcommand(command)
+            .and_then(|index| command.words.get(index))
+            .is_some_and(|name| matches!(name.as_str(), "diff" | "grep")),
+        Some(_) | None => false,
+    }
 }
 
 /// The first executable `name` in `path`.
@@ -109,30 +138,55 @@ pub(crate) fn reported_cwd(bytes: &[u8]) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::promotable;
+    use super::{exit_is_error, promotable};
+    use crate::Exit;
 
     #[track_caller]
-    fn check(script: &str, expected: bool) {
-        assert_eq!(promotable(script), expected, "{script}");
+    fn check_stays(script: &str) {
+        assert!(!promotable(script), "{script}");
+    }
+
+    #[track_caller]
+    fn check_promotable(script: &str) {
+        assert!(promotable(script), "{script}");
     }
 
     #[test]
     fn sleeps_and_quick_git_stay_in_the_foreground() {
-        check("sleep 5", false);
-        check("sleep 5; sleep 6 && git status", false);
-        check("git -C x log | git hash-object --stdin", false);
-        check("FOO=1 sleep 3", false);
-        check("echo 'unclosed", false);
-        check("echo $(unclosed", false);
+        check_stays("sleep 5");
+        check_stays("sleep 5; sleep 6 && git status");
+        check_stays("git -C x log | git hash-object --stdin");
+        check_stays("FOO=1 sleep 3");
+        check_stays("echo 'unclosed");
+        check_stays("echo $(unclosed");
     }
 
     #[test]
     fn real_work_may_go_to_the_background() {
-        check("cargo test", true);
-        check("sleep 5; make", true);
-        check("git push", true);
-        check("git -c a=b --no-pager fetch origin", true);
-        check("while true; do sleep 1; done", true);
-        check("sleep $(cat n)", true);
+        check_promotable("cargo test");
+        check_promotable("sleep 5; make");
+        check_promotable("git push");
+        check_promotable("git -c a=b --no-pager fetch origin");
+        check_promotable("while true; do x; sleep 1; done");
+        check_promotable("sleep $(cat n)");
+    }
+
+    #[test]
+    fn case_18_one_of_grep_is_an_answer() {
+        for (script, code, error) in [
+            ("grep x file", 0, false),
+            ("grep x file", 1, false),
+            ("grep x missing", 2, true),
+            ("false", 1, true),
+            ("cat f | grep x", 1, false),
+            ("grep x f | cat", 1, true),
+            ("[ -f x ]", 1, false),
+            ("cd a; git --no-pager diff --exit-code", 1, false),
+            ("git status", 1, true),
+            ("diff a b > c", 1, false),
+        ] {
+            assert_eq!(exit_is_error(script, &Exit::Code(code)), error, "{script}");
+        }
+        assert!(exit_is_error("grep x f", &Exit::Signal("SIGKILL".to_owned())));
     }
 }

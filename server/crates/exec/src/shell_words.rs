@@ -466,7 +466,7 @@ mod tests {
     fn keywords_and_documents() {
         check("if a; then b; else c; fi", "a / b / c");
         check("while a; do b; done", "a / b");
-        check("case $x in y) a ;; *) b ;; esac", "case $x in / a / b");
+        check("case $x in y) a ;; *) b ;; esac", "a / b");
         check("cat <<'E' | b\nvim x\nE\nc", "<cat> / <b / c");
         check("cat <<-E\n\tvim 'x\n\tE\nc", "<cat / c");
         check("[[ a && b ]] && c", "[[ / c");

@@ -1,0 +1,40 @@
+//! The program the tests start: a supervisor, or a server that holds one.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use exec::{Command, JobFinished, Jobs, Observer, Shell, Supervisor, command_environment};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[1..] {
+        ["supervise"] => exec::supervise_main(),
+        ["hold", folder, script] => hold(&arguments[0], Path::new(folder), script),
+        _ => std::process::exit(2),
+    }
+}
+
+struct Deaf;
+
+impl Observer for Deaf {
+    fn output(&self, _: &str, _: &str, _: &[u8]) {}
+    fn finished(&self, _: &JobFinished) {}
+}
+
+/// Starts `script` as a job and stays until stdin closes. The person then leaves in a hurry:
+/// nothing is shut down.
+#[tokio::main]
+async fn hold(program: &str, folder: &Path, script: &str) {
+    let supervisor = Supervisor::start(Path::new(program), &["supervise"]).expect("supervisor");
+    let jobs = Jobs::new(supervisor, folder.to_owned(), Arc::new(Deaf));
+    let env = command_environment(std::env::vars_os(), &[]);
+    let shell = Shell { program: "/bin/sh".into() };
+    let command = Command::new(script, shell, "/", env);
+    jobs.start(command).await.expect("job");
+    let _ = writeln!(std::io::stdout(), "started");
+    let mut line = String::new();
+    let _ = std::io::stdin().read_line(&mut line);
+    std::process::exit(0);
+}
