@@ -40,23 +40,17 @@ fn no_secret(workspace: &Workspace, editor: &Editor) {
     }
 }
 
-/// Fast retries, so that a fault shows at once.
-fn impatient(mut settings: Value) -> Value {
-    settings["providers"]["mock"]["retries"] = json!(1);
-    settings
-}
-
 #[test]
 fn a_dead_endpoint_is_told() {
     let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     let settings = settings_for("openai", &format!("http://127.0.0.1:{port}/v1"));
-    check(&impatient(settings), &["connect", "reach", "refused"]);
+    check(&settings, &["connect", "reach", "refused"]);
 }
 
 #[test]
 fn a_host_that_does_not_exist_is_told() {
     check(
-        &impatient(settings_for("anthropic", "http://no-such-host.invalid")),
+        &settings_for("anthropic", "http://no-such-host.invalid"),
         &["no-such-host", "connect", "reach", "resolve"],
     );
 }
@@ -99,7 +93,7 @@ fn a_stream_cut_in_a_text_never_ends_the_turn_as_if_whole() {
         let workspace = Workspace::new(&[]);
         let cuts = || (0..12).map(|_| Step::text("half a sent").cut());
         let model = Model::speaking(wire, cuts());
-        let editor = Editor::open(&workspace, &impatient(model.settings()));
+        let editor = Editor::open(&workspace, &model.settings());
         let session = editor.session();
         let mark = session.send("hello");
         assert_ne!(session.until_idle(mark), "end_turn", "{wire:?}");
@@ -113,8 +107,7 @@ fn a_call_cut_in_its_arguments_is_never_run() {
         let call =
             || Step::call("Write", json!({ "file_path": "cut.txt", "content": "whole\n" })).cut();
         let model = Model::speaking(wire, (0..12).map(|_| call()));
-        let editor =
-            Editor::open(&workspace, &impatient(model.settings_with(&json!({ "mode": "auto" }))));
+        let editor = Editor::open(&workspace, &model.settings_with(&json!({ "mode": "auto" })));
         let session = editor.session();
         let mark = session.send("hello");
         session.until_idle(mark);

@@ -2,10 +2,25 @@
 
 use serde_json::json;
 
+use crate::editor::document::{Columns, Document};
 use crate::editor::{Editor, Start};
 use crate::workspace::Workspace;
 
 const TEXT: &str = "first\nlet 𝒳é日 = tail;\nlast 𝒳\n";
+
+#[test]
+fn the_fake_editor_counts_columns_as_editors_do() {
+    let document = Document::new("𝒳é日\r\nend", 1);
+    for (columns, behind) in [(Columns::Utf8, 9), (Columns::Utf16, 4), (Columns::Utf32, 3)] {
+        let place = json!({ "line": 0, "character": behind });
+        assert_eq!(document.offset(&place, columns), 9, "{columns:?}");
+        assert_eq!(document.position(9, columns), place, "{columns:?}");
+        // Past the end of a line is its end, before the line ending; past the last line is the end of the text.
+        assert_eq!(document.offset(&json!({ "line": 0, "character": 99 }), columns), 9);
+        assert_eq!(document.offset(&json!({ "line": 1, "character": 99 }), columns), 14);
+        assert_eq!(document.offset(&json!({ "line": 7, "character": 0 }), columns), 14);
+    }
+}
 
 fn desk(workspace: &Workspace, offered: &[&'static str]) -> Editor {
     Start::new(workspace).columns(offered).start()

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// How long any wait of these tests may take. Reaching it is a failure, never a synchronisation.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(45);
 
 pub struct Workspace {
     top: TempDir,
