@@ -35,6 +35,8 @@ pub struct Transport<S: 'static> {
     pub service: LspService<S>,
     /// Notifications that skip the router.
     pub direct: &'static [Direct<S>],
+    /// Completes the answer to `initialize` with what the router's types do not know.
+    pub complete_initialize: fn(&mut Value),
     /// Where answers go.
     pub outbox: Outbox,
     /// Where handlers that are not done at once go on.
@@ -56,8 +58,13 @@ enum Flow {
 }
 
 impl<S: LanguageServer> Transport<S> {
-    /// Serves until the client leaves. Blocks the thread.
-    pub fn run(mut self, input: impl BufRead) -> End {
+    /// Serves until the client leaves; gives the service back. Blocks the thread.
+    pub fn run(mut self, input: impl BufRead) -> (End, LspService<S>) {
+        let end = self.read_all(input);
+        (end, self.service)
+    }
+
+    fn read_all(&mut self, input: impl BufRead) -> End {
         let runtime = self.runtime.clone();
         let _guard = runtime.enter();
         let mut shut_down = false;
@@ -137,7 +144,13 @@ impl<S: LanguageServer> Transport<S> {
         let method = method.to_owned();
         // The noop waker is enough: whatever is not ready is polled again by the runtime.
         match pin!(&mut future).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(outcome) => respond(&self.outbox, id, answer(outcome, &method)),
+            Poll::Ready(outcome) => {
+                let mut answer = answer(outcome, &method);
+                if method == "initialize" {
+                    answer = answer.map(|response| self.completed(response));
+                }
+                respond(&self.outbox, id, answer);
+            }
             Poll::Pending => {
                 let outbox = self.outbox.clone();
                 self.runtime.spawn(async move {
@@ -146,6 +159,14 @@ impl<S: LanguageServer> Transport<S> {
                 });
             }
         }
+    }
+
+    fn completed(&self, response: Option<Response>) -> Option<Response> {
+        let (id, mut result) = response?.into_parts();
+        if let Ok(result) = &mut result {
+            (self.complete_initialize)(result);
+        }
+        Some(Response::from_parts(id, result))
     }
 }
 

@@ -97,10 +97,12 @@ async fn play(input: Vec<u8>) -> (End, Vec<Value>) {
     let transport = Transport {
         service,
         direct: &[("direct", Diary::direct)],
+        complete_initialize: |result| result["extra"] = json!(1),
         outbox: outbox.clone(),
         runtime,
     };
-    let end = tokio::task::spawn_blocking(move || transport.run(Cursor::new(input))).await.unwrap();
+    let run = tokio::task::spawn_blocking(move || transport.run(Cursor::new(input)));
+    let (end, _service) = run.await.unwrap();
     // Tasks that are ready now get their turn before the writer closes.
     for _ in 0..100 {
         tokio::task::yield_now().await;
@@ -142,9 +144,16 @@ async fn lifecycle() {
     check(
         play(frames(&bodies)).await,
         End::Orderly,
-        &["0 -32002", r#"1 {"capabilities":{}}"#, "1 -32600", "2 -32601", "3 null", "4 -32600"],
+        &[
+            "0 -32002",
+            r#"1 {"capabilities":{},"extra":1}"#,
+            "1 -32600",
+            "2 -32601",
+            "3 null",
+            "4 -32600",
+        ],
     );
-    check(play(frames(&[INITIALIZE])).await, End::Abrupt, &[r#"1 {"capabilities":{}}"#]);
+    check(play(frames(&[INITIALIZE])).await, End::Abrupt, &[r#"1 {"capabilities":{},"extra":1}"#]);
     check(play(frames(&[r#"{"method":"exit"}"#])).await, End::Abrupt, &[]);
 }
 
@@ -168,7 +177,7 @@ async fn bad_messages_are_answered_and_passed_over() {
         End::Abrupt,
         &[
             "null -32700",
-            r#"1 {"capabilities":{}}"#,
+            r#"1 {"capabilities":{},"extra":1}"#,
             "null -32700",
             "2 -32600",
             r#"3 {"n":3}"#,

@@ -1,0 +1,131 @@
+//! The editor as the agent sees it, spoken to over LSP.
+//!
+//! Invariant: a transaction is applied wholly or taken back, and it is done only when the document
+//! store holds the text, whatever the client answers.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent::editor::{Answer, Applied, ApplyError, Editor, Saved, Status, Transaction};
+use agent::settings::SavePolicy;
+use async_trait::async_trait;
+use protocol::{StatusParams, acp};
+use tokio_util::sync::CancellationToken;
+use vfs::{Location, Vfs};
+
+use self::locks::Locks;
+use crate::bare::Questions;
+use crate::capabilities::Client;
+use crate::lsp::Uris;
+use crate::outbox::Outbox;
+
+mod ask;
+mod disk;
+mod document;
+mod locks;
+mod saving;
+mod transaction;
+
+/// A connected editor. Cloning shares it.
+#[derive(Clone)]
+pub struct LspEditor(Arc<Parts>);
+
+struct Parts {
+    outbox: Outbox,
+    vfs: Vfs,
+    uris: Arc<Uris>,
+    client: Client,
+    questions: Questions,
+    locks: Locks,
+    save_policy: Mutex<SavePolicy>,
+    statuses: Mutex<Statuses>,
+}
+
+/// The sessions' states and what the client was told of them.
+#[derive(Default)]
+struct Statuses {
+    sessions: BTreeMap<String, Status>,
+    told: Option<StatusParams>,
+}
+
+impl LspEditor {
+    /// The editor behind a connection, once it has said what it can do.
+    pub fn new(outbox: Outbox, vfs: Vfs, uris: Arc<Uris>, client: Client) -> LspEditor {
+        LspEditor(Arc::new(Parts {
+            outbox,
+            vfs,
+            uris,
+            client,
+            questions: Questions::default(),
+            locks: Locks::default(),
+            save_policy: Mutex::default(),
+            statuses: Mutex::default(),
+        }))
+    }
+
+    /// When edited buffers are saved, from now on.
+    pub fn set_save_policy(&self, policy: SavePolicy) {
+        *self.0.save_policy.lock().unwrap_or_else(PoisonError::into_inner) = policy;
+    }
+
+    /// The questions that wait for the person of a client without a frontend of ours.
+    pub fn questions(&self) -> &Questions {
+        &self.0.questions
+    }
+}
+
+#[async_trait]
+impl Editor for LspEditor {
+    fn update(&self, update: acp::UpdateSessionNotification) {
+        if self.0.client.markers.is_some() {
+            self.0.outbox.notify("session/update", update);
+        }
+    }
+
+    async fn ask(&self, request: acp::RequestPermissionRequest) -> Answer {
+        self.0.ask(request).await
+    }
+
+    async fn apply(&self, transaction: Transaction) -> Result<Applied, ApplyError> {
+        // On a task of its own: whoever drops this future must not leave half a transaction behind.
+        let cancelled = CancellationToken::new();
+        let _cancel_on_drop = cancelled.clone().drop_guard();
+        let parts = Arc::clone(&self.0);
+        let running = tokio::spawn(async move { parts.run(transaction, &cancelled).await });
+        running.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "applying a transaction failed");
+            Err(ApplyError::Cancelled)
+        })
+    }
+
+    async fn save(&self, locations: &[Location]) -> Vec<Saved> {
+        self.0.save(locations).await
+    }
+
+    fn status(&self, status: Status) {
+        if self.0.client.markers.is_none() {
+            return;
+        }
+        let mut statuses = self.0.statuses.lock().unwrap_or_else(PoisonError::into_inner);
+        if status.busy || status.waiting > 0 {
+            statuses.sessions.insert(status.session.clone(), status);
+        } else {
+            statuses.sessions.remove(&status.session);
+        }
+        let waiting: usize = statuses.sessions.values().map(|session| session.waiting).sum();
+        let summary = StatusParams {
+            kind: "normal".to_owned(),
+            busy: statuses.sessions.values().any(|session| session.busy),
+            message: None,
+            pending_permissions: u32::try_from(waiting).unwrap_or(u32::MAX),
+            pending_hunks: 0,
+        };
+        if statuses.told.as_ref() != Some(&summary) {
+            self.0.outbox.notify("copydesk/status/didChange", &summary);
+            statuses.told = Some(summary);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! Closed files: written by the server, all of them in one atomic, journaled commit.
+
+use agent::editor::ApplyError;
+use text::{ChangeSet, Edit, Rope};
+use vfs::{CommitError, Committed, DiskOp, Location, Snapshot, Undo};
+
+use super::Parts;
+use super::document::{check_encodable, rebased, stale};
+use crate::capabilities::EditorKind;
+use crate::lsp;
+
+/// One file's part of a commit and what it does to the text.
+pub struct DiskStep {
+    /// What the store is asked to do.
+    pub op: DiskOp,
+    /// The text before; empty for a new file.
+    pub before: Rope,
+    /// From `before` to the text after.
+    pub changes: ChangeSet,
+}
+
+impl Parts {
+    /// Changes a file as the disk has it now.
+    pub(super) fn plan_edit(
+        &self,
+        base: &Snapshot,
+        changes: &ChangeSet,
+    ) -> Result<DiskStep, ApplyError> {
+        let path = base.location.path().ok_or_else(|| no_file(&base.location))?;
+        let now = self.vfs.disk_snapshot(path).map_err(|error| ApplyError::Refused {
+            location: base.location.clone(),
+            reason: error.to_string(),
+        })?;
+        let ours = rebased(&self.vfs, base, &now, changes).map_err(|o| stale(&now, &o.range))?;
+        let ours = lsp::in_own_endings(&now.rope, &ours, now.format.eol, EditorKind::Other);
+        check_encodable(&now, &ours)?;
+        let op =
+            DiskOp::Edit { path: path.to_owned(), base_hash: now.hash(), changes: ours.clone() };
+        Ok(DiskStep { op, before: now.rope, changes: ours })
+    }
+
+    /// Makes a file where nothing is.
+    pub(super) fn plan_create(
+        &self,
+        location: &Location,
+        text: &str,
+    ) -> Result<DiskStep, ApplyError> {
+        let path = location.path().ok_or_else(|| no_file(location))?;
+        let ending = self.vfs.format_for_new(path).eol.ending();
+        let inserted = vec![Edit::new(0..0, text::to_ending(text, ending))];
+        let changes = ChangeSet::new(0, inserted).unwrap_or_else(|_| ChangeSet::identity(0));
+        let op = DiskOp::Create { path: path.to_owned(), text: text.to_owned() };
+        Ok(DiskStep { op, before: Rope::new(), changes })
+    }
+
+    /// Deletes a file; one that is no text counts as empty.
+    pub(super) fn plan_delete(&self, location: &Location) -> Result<DiskStep, ApplyError> {
+        let path = location.path().ok_or_else(|| no_file(location))?;
+        let base_hash = self.vfs.content_hash(path).map_err(|error| ApplyError::Refused {
+            location: location.clone(),
+            reason: error.to_string(),
+        })?;
+        let before = self.vfs.disk_snapshot(path).map(|now| now.rope).unwrap_or_default();
+        let op = DiskOp::Delete { path: path.to_owned(), base_hash };
+        Ok(DiskStep { op, changes: emptied(&before), before })
+    }
+
+    /// Writes, synced to disk; blocks a thread meanwhile, not the runtime.
+    pub(super) async fn commit(&self, ops: Vec<DiskOp>) -> Result<Committed, ApplyError> {
+        let vfs = self.vfs.clone();
+        let written = tokio::task::spawn_blocking(move || vfs.commit(ops)).await;
+        match written {
+            Ok(result) => result.map_err(commit_error),
+            Err(error) => {
+                tracing::error!(%error, "writing files failed");
+                Err(ApplyError::Cancelled)
+            }
+        }
+    }
+
+    /// Takes a commit back; the first path that is not as it was left is the error.
+    pub(super) async fn revert(&self, undo: Undo) -> Result<(), Location> {
+        let first = undo.entries.first().map(|entry| Location::disk(&entry.path));
+        let vfs = self.vfs.clone();
+        let reverted = tokio::task::spawn_blocking(move || vfs.revert(&undo)).await;
+        match (reverted, first) {
+            (Ok(Ok(_)), _) | (_, None) => Ok(()),
+            (Ok(Err(error)), Some(first)) => {
+                tracing::warn!(%error, "files could not be put back");
+                Err(location_of(commit_error(error)).unwrap_or(first))
+            }
+            (Err(error), Some(first)) => {
+                tracing::error!(%error, "putting files back failed");
+                Err(first)
+            }
+        }
+    }
+}
+
+/// The change that deletes a whole text.
+pub(super) fn emptied(before: &Rope) -> ChangeSet {
+    let len = before.len_bytes();
+    ChangeSet::new(len, vec![Edit::new(0..len, "")]).unwrap_or_else(|_| ChangeSet::identity(len))
+}
+
+fn no_file(location: &Location) -> ApplyError {
+    ApplyError::Refused {
+        location: location.clone(),
+        reason: "it is open only in the editor and has no file".to_owned(),
+    }
+}
+
+fn commit_error(error: CommitError) -> ApplyError {
+    let reason = error.to_string();
+    match error {
+        CommitError::Unencodable { path, error } => ApplyError::Unencodable {
+            location: Location::disk(path),
+            encoding: error.encoding,
+            character: error.char,
+            line: error.line,
+        },
+        CommitError::Changed { path }
+        | CommitError::Exists { path }
+        | CommitError::Missing { path }
+        | CommitError::NotAFile { path, .. }
+        | CommitError::ReadOnly { path }
+        | CommitError::Misfit { path }
+        | CommitError::Io { path, .. } => {
+            ApplyError::Refused { location: Location::disk(path), reason }
+        }
+        CommitError::NotPutBack { cause, mut left } => match left.pop() {
+            Some(path) => {
+                ApplyError::Conflict { failed: cause.to_string(), kept: Location::disk(path) }
+            }
+            None => commit_error(*cause),
+        },
+    }
+}
+
+fn location_of(error: ApplyError) -> Option<Location> {
+    match error {
+        ApplyError::Stale { location, .. }
+        | ApplyError::Refused { location, .. }
+        | ApplyError::Unencodable { location, .. }
+        | ApplyError::Conflict { kept: location, .. } => Some(location),
+        ApplyError::Cancelled => None,
+    }
+}

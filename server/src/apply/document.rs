@@ -1,0 +1,312 @@
+//! One edit of one open document: sent at the current version, then watched until the document
+//! store shows what became of it.
+//!
+//! Invariant: the store's text decides. Editors skip stale edits and say they applied them, apply
+//! them in the wrong place, and report the change before or after their answer.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use agent::editor::ApplyError;
+use serde_json::{Value, json};
+use text::{ChangeSet, Edit, Landing, Overlap, Rope};
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+use vfs::{Encoding, Location, Snapshot, Source, Vfs};
+
+use super::Parts;
+use super::saving::Before;
+use crate::lsp;
+
+/// How often an edit is rebased and sent again.
+const ATTEMPTS: usize = 4;
+/// How long an editor may take to answer.
+const ANSWER: Duration = Duration::from_secs(30);
+/// How long after the answer the change may take to arrive.
+const ECHO: Duration = Duration::from_secs(3);
+/// The same where the document has gone on without the edit, so that it was probably skipped. Such
+/// a version cannot be applied late: the editor would see that it is old.
+const ECHO_WHEN_SKIPPED: Duration = Duration::from_millis(800);
+/// How long a text that makes no sense may take to become one that does.
+const ECHO_WHEN_CONFUSED: Duration = Duration::from_millis(300);
+/// How long after a refusal to wait for the change that explains it.
+const EXPLANATION: Duration = Duration::from_millis(200);
+/// Lines shown around a place that was changed meanwhile, and the bytes they may have.
+const STALE_CONTEXT: usize = 3;
+const STALE_BYTES: usize = 8 * 1024;
+
+/// An edit that is in its document.
+pub struct Landed {
+    /// The text just before the edit.
+    pub before: Rope,
+    /// The edit, over `before`.
+    pub changes: ChangeSet,
+    /// What the buffer was before it.
+    pub buffer: Before,
+    /// The document as it was seen with the edit in it.
+    pub now: Snapshot,
+    /// Takes the edit back out of `now`; `None` where the person has typed over it already.
+    pub inverse: Option<ChangeSet>,
+}
+
+/// An edit made to fit the document as it is now.
+struct Fitted {
+    now: Snapshot,
+    generation: u64,
+    version: i32,
+    buffer: Before,
+    ours: ChangeSet,
+}
+
+enum Outcome {
+    Landed(Snapshot),
+    /// To be sent again; the editor's reason where it gave one.
+    NotIn(Option<String>),
+    /// In the wrong place; the change puts it right.
+    Misplaced(Snapshot, ChangeSet),
+    /// Cannot be told.
+    Unclear(Snapshot),
+    Closed,
+}
+
+impl Parts {
+    /// Carries out `changes`, made for `base`, in the document as the person has it now.
+    pub(super) async fn change_document(
+        &self,
+        label: &str,
+        base: &Snapshot,
+        changes: &ChangeSet,
+        cancelled: &CancellationToken,
+    ) -> Result<Landed, ApplyError> {
+        let location = &base.location;
+        let (mut base, mut changes) = (base.clone(), changes.clone());
+        // What is reported when the edit needed repairs: the edit itself, not the repair.
+        let mut first: Option<Fitted> = None;
+        let mut reason = None;
+        for _ in 0..ATTEMPTS {
+            if cancelled.is_cancelled() && first.is_none() {
+                return Err(ApplyError::Cancelled);
+            }
+            let fitted = self.fit(&base, &changes)?;
+            if fitted.ours.is_identity() {
+                let now = fitted.now.clone();
+                return Ok(landed(first.unwrap_or(fitted), now));
+            }
+            match self.send(label, location, &fitted, cancelled).await {
+                Outcome::Landed(now) => return Ok(landed(first.unwrap_or(fitted), now)),
+                Outcome::NotIn(why) => {
+                    tracing::debug!(%location, ?why, "an edit did not land");
+                    reason = why.or(reason);
+                }
+                Outcome::Misplaced(now, repair) => {
+                    tracing::warn!(%location, "the editor applied an edit in the wrong place");
+                    first.get_or_insert(fitted);
+                    (base, changes) = (now, repair);
+                }
+                Outcome::Unclear(now) => return Err(stale(&now, &touched(&fitted.ours))),
+                Outcome::Closed => {
+                    reason = Some("the document was closed meanwhile".to_owned());
+                    break;
+                }
+            }
+        }
+        let reason = reason.unwrap_or_else(|| "the editor does not apply the edit".to_owned());
+        Err(ApplyError::Refused { location: location.clone(), reason })
+    }
+
+    /// Whether an edit fits the document as it is; nothing is sent.
+    pub(super) fn check_document(
+        &self,
+        base: &Snapshot,
+        changes: &ChangeSet,
+    ) -> Result<(), ApplyError> {
+        self.fit(base, changes).map(drop)
+    }
+
+    fn fit(&self, base: &Snapshot, changes: &ChangeSet) -> Result<Fitted, ApplyError> {
+        let location = &base.location;
+        let refused = |reason: &str| ApplyError::Refused {
+            location: location.clone(),
+            reason: reason.to_owned(),
+        };
+        let now = self
+            .vfs
+            .open_snapshot(location)
+            .ok_or_else(|| refused("the document was closed meanwhile"))?;
+        let Source::Buffer { version, generation, dirty, write_back } = now.source else {
+            return Err(refused("the document was closed meanwhile"));
+        };
+        if now.read_only {
+            return Err(refused("it is read-only"));
+        }
+        let ours = rebased(&self.vfs, base, &now, changes).map_err(|o| stale(&now, &o.range))?;
+        let ours = lsp::in_own_endings(&now.rope, &ours, now.format.eol, self.client.editor);
+        check_encodable(&now, &ours)?;
+        let buffer = Before { dirty, write_back };
+        Ok(Fitted { now, generation, version, buffer, ours })
+    }
+
+    async fn send(
+        &self,
+        label: &str,
+        location: &Location,
+        fitted: &Fitted,
+        cancelled: &CancellationToken,
+    ) -> Outcome {
+        let uri = self.uris.of(location);
+        let edits = lsp::text_edits(&fitted.now.rope, &fitted.ours, self.client.counting);
+        let document = json!({"uri": uri, "version": fitted.version});
+        let change = json!({"textDocument": document, "edits": edits});
+        self.vfs.expect_ours(location, fitted.ours.apply(&fitted.now.rope));
+        let mut generation = self.vfs.watch(location);
+        match self.apply_edit(label, change, cancelled).await {
+            Ok(()) => self.watch_landing(location, fitted, &mut generation).await,
+            Err(reason) => {
+                // The refusal may have to do with typing that is still on its way, and an edit that
+                // was withdrawn may be in all the same.
+                let explained = generation.wait_for(|now| *now > fitted.generation);
+                let _ = timeout(EXPLANATION, explained).await;
+                match self.judge(location, fitted) {
+                    None => Outcome::Closed,
+                    Some((now, Landing::Exact | Landing::With { .. })) => Outcome::Landed(now),
+                    Some((now, Landing::Misplaced { repair })) => Outcome::Misplaced(now, repair),
+                    Some((_, Landing::NotYet { .. } | Landing::Conflict)) => {
+                        Outcome::NotIn(Some(reason))
+                    }
+                }
+            }
+        }
+    }
+
+    /// One `workspace/applyEdit` with one change; the error is the editor's reason.
+    pub(super) async fn apply_edit(
+        &self,
+        label: &str,
+        change: Value,
+        cancelled: &CancellationToken,
+    ) -> Result<(), String> {
+        let params = json!({"label": label, "edit": {"documentChanges": [change]}});
+        let request = self.outbox.request("workspace/applyEdit", params);
+        let answer = tokio::select! {
+            answer = timeout(ANSWER, request) => answer,
+            () = cancelled.cancelled() => return Err("cancelled".to_owned()),
+        };
+        match answer {
+            Ok(Ok(answer)) if answer["applied"] == true => Ok(()),
+            Ok(Ok(answer)) => Err(answer["failureReason"]
+                .as_str()
+                .unwrap_or("the editor refused the edit without a reason")
+                .to_owned()),
+            Ok(Err(error)) => Err(error.message),
+            Err(_) => Err("the editor did not answer".to_owned()),
+        }
+    }
+
+    async fn watch_landing(
+        &self,
+        location: &Location,
+        fitted: &Fitted,
+        generation: &mut tokio::sync::watch::Receiver<u64>,
+    ) -> Outcome {
+        let answered = Instant::now();
+        loop {
+            generation.borrow_and_update();
+            let (patience, otherwise) = match self.judge(location, fitted) {
+                None => return Outcome::Closed,
+                Some((now, Landing::Exact | Landing::With { .. })) => return Outcome::Landed(now),
+                Some((now, Landing::Misplaced { repair })) => {
+                    return Outcome::Misplaced(now, repair);
+                }
+                Some((_, Landing::NotYet { theirs })) => {
+                    let skipped = !theirs.is_identity() && fitted.version > 0;
+                    let patience = if skipped { ECHO_WHEN_SKIPPED } else { ECHO };
+                    (patience, Outcome::NotIn(None))
+                }
+                Some((now, Landing::Conflict)) => (ECHO_WHEN_CONFUSED, Outcome::Unclear(now)),
+            };
+            match timeout_at(answered + patience, generation.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return otherwise,
+            }
+        }
+    }
+
+    fn judge(&self, location: &Location, fitted: &Fitted) -> Option<(Snapshot, Landing)> {
+        let now = self.vfs.open_snapshot(location)?;
+        let history = self.vfs.changes_since(location, fitted.generation).unwrap_or_default();
+        let landing = text::landed(&fitted.now.rope, &fitted.ours, &now.rope, &history);
+        Some((now, landing))
+    }
+}
+
+/// `changes`, made for `base`, over what was changed since.
+pub(super) fn rebased(
+    vfs: &Vfs,
+    base: &Snapshot,
+    now: &Snapshot,
+    changes: &ChangeSet,
+) -> Result<ChangeSet, Overlap> {
+    let meanwhile = match (base.source, now.source) {
+        (Source::Buffer { generation: from, .. }, Source::Buffer { generation: to, .. }) => {
+            // No changes at all, or the steps in between where they are still known.
+            let steps = vfs.steps_since(&base.location, from);
+            steps.map(|steps| {
+                let nothing = ChangeSet::identity(base.rope.len_bytes());
+                let until_now = steps.into_iter().filter(|step| step.generation <= to);
+                until_now.fold(nothing, |all, step| all.compose(step.changes))
+            })
+        }
+        (Source::Disk, _) | (_, Source::Disk) => None,
+    };
+    let fits = |change: &ChangeSet| change.len_after() == now.rope.len_bytes();
+    let meanwhile =
+        meanwhile.filter(fits).unwrap_or_else(|| ChangeSet::between(&base.rope, &now.rope));
+    changes.rebase(&meanwhile)
+}
+
+/// Whether the document's encoding has every character of the new text.
+pub(super) fn check_encodable(now: &Snapshot, changes: &ChangeSet) -> Result<(), ApplyError> {
+    let Encoding::Legacy(charset) = now.format.encoding else { return Ok(()) };
+    let missing = |c: char| !c.is_ascii() && charset.encode(c.encode_utf8(&mut [0; 4])).2;
+    for (edit, placed) in changes.placed() {
+        if let Some((at, character)) = edit.text.char_indices().find(|(_, c)| missing(*c)) {
+            let after = changes.apply(&now.rope);
+            return Err(ApplyError::Unencodable {
+                location: now.location.clone(),
+                encoding: now.format.encoding.label(),
+                character,
+                line: after.byte_to_line(placed.start + at) + 1,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The error that shows what stands at the disputed place now.
+pub(super) fn stale(now: &Snapshot, range: &Range<usize>) -> ApplyError {
+    let rope = &now.rope;
+    let line_of = |byte: usize| rope.byte_to_line(byte.min(rope.len_bytes()));
+    let first = line_of(range.start).saturating_sub(STALE_CONTEXT);
+    let end = (line_of(range.end) + STALE_CONTEXT + 1).min(rope.len_lines());
+    let mut current = String::new();
+    for line in rope.lines_at(first).take(end - first) {
+        if current.len() + line.len_bytes() > STALE_BYTES {
+            break;
+        }
+        current.extend(line.chunks());
+    }
+    ApplyError::Stale { location: now.location.clone(), first_line: first + 1, current }
+}
+
+fn touched(changes: &ChangeSet) -> Range<usize> {
+    let mut edits = changes.edits().iter();
+    let first = edits.next().map_or(0..0, |edit: &Edit| edit.range.clone());
+    first.start..edits.next_back().map_or(first.end, |edit| edit.range.end)
+}
+
+fn landed(fitted: Fitted, now: Snapshot) -> Landed {
+    let after = fitted.ours.apply(&fitted.now.rope);
+    let since = ChangeSet::between(&after, &now.rope);
+    let inverse = fitted.ours.invert(&fitted.now.rope).rebase(&since).ok();
+    Landed { before: fitted.now.rope, changes: fitted.ours, buffer: fitted.buffer, now, inverse }
+}

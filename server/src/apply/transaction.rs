@@ -1,0 +1,252 @@
+//! A transaction over several files: everything is checked, then closed files are written in one
+//! commit, then open documents are changed one by one; a failure takes back what was done.
+
+use agent::editor::{Applied, AppliedFile, ApplyError, Approval, FileOp, Kept, Transaction};
+use serde_json::json;
+use text::{ChangeSet, Edit, Rope};
+use tokio_util::sync::CancellationToken;
+use vfs::{Dirty, DiskOp, Location, Snapshot, Undo};
+
+use super::Parts;
+use super::disk::{DiskStep, emptied};
+use super::document::Landed;
+
+/// Larger files are deleted without keeping their bytes for undo; they are not text.
+const MAX_KEPT: u64 = 64 << 20;
+
+enum Step {
+    /// A change of an open document.
+    Document { base: Box<Snapshot>, changes: ChangeSet },
+    /// A closed file.
+    Disk(Box<DiskStep>),
+    /// Deletes a file the editor has open and unchanged.
+    DeleteOpen { before: Rope },
+}
+
+/// What has been done so far, to be taken back on failure.
+#[derive(Default)]
+struct Done {
+    written: Option<Undo>,
+    landed: Vec<(usize, Landed)>,
+}
+
+impl Parts {
+    pub(super) async fn run(
+        &self,
+        transaction: Transaction,
+        cancelled: &CancellationToken,
+    ) -> Result<Applied, ApplyError> {
+        let Transaction { label, ops, approval, .. } = transaction;
+        let locations: Vec<Location> = ops.iter().map(location).cloned().collect();
+        let _locks = self.locks.take(&locations).await;
+        let steps: Vec<Step> = ops.into_iter().map(|op| self.plan(op)).collect::<Result<_, _>>()?;
+        if cancelled.is_cancelled() {
+            return Err(ApplyError::Cancelled);
+        }
+        let mut done = Done::default();
+        if let Err(error) = self.carry_out(&label, &locations, &steps, &mut done, cancelled).await {
+            return Err(self.take_back(&label, error, done).await);
+        }
+        Ok(self.settle(locations, steps, done, approval).await)
+    }
+
+    /// What an operation comes to, checked against the texts as they are now.
+    fn plan(&self, op: FileOp) -> Result<Step, ApplyError> {
+        match op {
+            FileOp::Modify { base, changes } => {
+                if self.edits_in_editor(&base.location)? {
+                    self.check_document(&base, &changes)?;
+                    Ok(Step::Document { base, changes })
+                } else {
+                    self.plan_edit(&base, &changes).map(|step| Step::Disk(Box::new(step)))
+                }
+            }
+            FileOp::Create { location, text } => self.plan_new(location, &text),
+            FileOp::Delete { location } => match self.vfs.open_snapshot(&location) {
+                Some(open) if open.is_unsaved() => {
+                    Err(refused(location, "its buffer holds unsaved text; nothing was deleted"))
+                }
+                Some(open) if location.path().is_some() && self.client.deletes_files => {
+                    Ok(Step::DeleteOpen { before: open.rope })
+                }
+                Some(_) | None => {
+                    self.plan_delete(&location).map(|step| Step::Disk(Box::new(step)))
+                }
+            },
+        }
+    }
+
+    fn plan_new(&self, location: Location, text: &str) -> Result<Step, ApplyError> {
+        let on_disk = location.path().is_some_and(|path| self.vfs.link_stat(path).is_ok());
+        if on_disk {
+            return Err(refused(location, "it exists already"));
+        }
+        // A buffer without a file, such as the editor's `:e new.txt`.
+        match self.vfs.open_snapshot(&location) {
+            Some(open) if open.rope.len_bytes() > 0 => {
+                Err(refused(location, "the editor has it open with unsaved text"))
+            }
+            Some(open) if self.client.applies_edits => {
+                let inserted = vec![Edit::new(0..0, text)];
+                let changes =
+                    ChangeSet::new(0, inserted).unwrap_or_else(|_| ChangeSet::identity(0));
+                self.check_document(&open, &changes)?;
+                Ok(Step::Document { base: Box::new(open), changes })
+            }
+            Some(_) | None => {
+                self.plan_create(&location, text).map(|step| Step::Disk(Box::new(step)))
+            }
+        }
+    }
+
+    /// Whether an edit goes through the editor. One that cannot edit keeps its unsaved text.
+    fn edits_in_editor(&self, location: &Location) -> Result<bool, ApplyError> {
+        match self.vfs.document(location) {
+            None => Ok(false),
+            Some(_) if self.client.applies_edits => Ok(true),
+            Some(document) if document.dirty == Dirty::Clean => Ok(false),
+            Some(_) => Err(refused(
+                location.clone(),
+                "the editor holds unsaved text and cannot apply edits; save it first",
+            )),
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        label: &str,
+        locations: &[Location],
+        steps: &[Step],
+        done: &mut Done,
+        cancelled: &CancellationToken,
+    ) -> Result<(), ApplyError> {
+        let ops: Vec<DiskOp> = steps.iter().filter_map(disk_op).collect();
+        if !ops.is_empty() {
+            done.written = Some(self.commit(ops).await?.undo);
+        }
+        for (index, step) in steps.iter().enumerate() {
+            if let Step::Document { base, changes } = step {
+                let landed = self.change_document(label, base, changes, cancelled).await?;
+                done.landed.push((index, landed));
+                if cancelled.is_cancelled() {
+                    return Err(ApplyError::Cancelled);
+                }
+            }
+        }
+        // Last, because an editor's delete is the hardest to take back.
+        for (location, step) in locations.iter().zip(steps) {
+            if let Step::DeleteOpen { .. } = step {
+                self.delete_open(label, location, cancelled).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn delete_open(
+        &self,
+        label: &str,
+        location: &Location,
+        cancelled: &CancellationToken,
+    ) -> Result<(), ApplyError> {
+        let Some(path) = location.path() else {
+            return Err(refused(location.clone(), "it has no file"));
+        };
+        let dirty = self.vfs.document(location).is_some_and(|it| it.dirty != Dirty::Clean);
+        if dirty {
+            return Err(refused(location.clone(), "its buffer holds unsaved text"));
+        }
+        if let Ok(bytes) = self.vfs.read_bytes(path, MAX_KEPT) {
+            self.vfs
+                .keep_blob(&bytes)
+                .map_err(|error| refused(location.clone(), &format!("no undo copy: {error}")))?;
+        }
+        let options = json!({"ignoreIfNotExists": true, "recursive": false});
+        let change = json!({"kind": "delete", "uri": self.uris.of(location), "options": options});
+        let answer = self.apply_edit(label, change, cancelled).await;
+        match (self.vfs.link_stat(path), answer) {
+            (Err(_), _) => Ok(()),
+            (Ok(_), Err(reason)) => Err(refused(location.clone(), &reason)),
+            (Ok(_), Ok(())) => Err(refused(
+                location.clone(),
+                "the editor says it deleted the file, but it is there",
+            )),
+        }
+    }
+
+    /// Takes back what was done. What cannot be, because of newer typing, is named in the error.
+    async fn take_back(&self, label: &str, error: ApplyError, done: Done) -> ApplyError {
+        // Nobody can cancel this: half a transaction is worse than a late answer.
+        let never = CancellationToken::new();
+        let label = format!("Undo: {label}");
+        let mut kept = None;
+        for (_, landed) in done.landed.into_iter().rev() {
+            let location = landed.now.location.clone();
+            let taken_back = match &landed.inverse {
+                Some(inverse) => {
+                    self.change_document(&label, &landed.now, inverse, &never).await.is_ok()
+                }
+                None => false,
+            };
+            if !taken_back {
+                kept = Some(location);
+            }
+        }
+        if let Some(undo) = done.written
+            && let Err(location) = self.revert(undo).await
+        {
+            kept = Some(location);
+        }
+        match kept {
+            Some(kept) => ApplyError::Conflict { failed: error.to_string(), kept },
+            None => error,
+        }
+    }
+
+    /// Saves where the policy says so and sums up.
+    async fn settle(
+        &self,
+        locations: Vec<Location>,
+        steps: Vec<Step>,
+        done: Done,
+        approval: Approval,
+    ) -> Applied {
+        let mut landed = done.landed;
+        let mut files = Vec::with_capacity(steps.len());
+        for (index, (location, step)) in locations.into_iter().zip(steps).enumerate() {
+            let (before, changes, kept) = match step {
+                Step::Document { .. } => {
+                    let Some(at) = landed.iter().position(|(of, _)| *of == index) else { continue };
+                    let (_, landed) = landed.swap_remove(at);
+                    let kept = self.keep(&location, landed.buffer, approval).await;
+                    (landed.before, landed.changes, kept)
+                }
+                Step::Disk(step) => (step.before, step.changes, Kept::Disk),
+                Step::DeleteOpen { before } => {
+                    let changes = emptied(&before);
+                    (before, changes, Kept::Disk)
+                }
+            };
+            let after = changes.apply(&before);
+            files.push(AppliedFile { location, before, after, changes, kept });
+        }
+        Applied { files }
+    }
+}
+
+fn location(op: &FileOp) -> &Location {
+    match op {
+        FileOp::Modify { base, .. } => &base.location,
+        FileOp::Create { location, .. } | FileOp::Delete { location } => location,
+    }
+}
+
+fn disk_op(step: &Step) -> Option<DiskOp> {
+    match step {
+        Step::Disk(step) => Some(step.op.clone()),
+        Step::Document { .. } | Step::DeleteOpen { .. } => None,
+    }
+}
+
+fn refused(location: Location, reason: &str) -> ApplyError {
+    ApplyError::Refused { location, reason: reason.to_owned() }
+}

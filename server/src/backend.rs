@@ -1,0 +1,351 @@
+//! The handlers: what each message means, in a few lines each.
+//!
+//! Invariant: a handler changes the state it is about before its first await and never waits for
+//! the editor, the model or the person, except where the request itself is allowed to stay open.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use protocol::{EditorStateParams, ToolCallParams, ToolCallRef, ToolListParams, TrustParams};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tower_lsp::jsonrpc::{self, Result};
+use tower_lsp::lsp_types::{
+    DidChangeConfigurationParams, DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams,
+    ExecuteCommandParams, InitializeParams, InitializeResult, InitializedParams, MessageType,
+};
+use tower_lsp::{LanguageServer, LspService};
+use vfs::{Location, Vfs};
+
+pub use self::documents::DIRECT;
+use crate::apply::LspEditor;
+use crate::bare::Commands;
+use crate::capabilities::Client;
+use crate::lsp::{self, Uris};
+use crate::outbox::{Outbox, RpcError};
+use crate::sessions::Sessions;
+
+mod documents;
+
+/// The server as the router sees it.
+pub struct Backend {
+    outbox: Outbox,
+    vfs: Vfs,
+    uris: Arc<Uris>,
+    folders: Mutex<Vec<PathBuf>>,
+    start: Start,
+    /// What exists once `initialize` has told who the client is.
+    ready: OnceLock<Ready>,
+}
+
+/// Makes the sessions once client, folders and settings are known. Must not block.
+pub type Start = Box<dyn Fn(Opening) -> Sessions + Send + Sync>;
+
+/// What `initialize` tells the sessions.
+pub struct Opening {
+    /// The way to the editor.
+    pub editor: Arc<LspEditor>,
+    /// The documents.
+    pub vfs: Vfs,
+    /// The workspace's folders; the first is the one the editor was opened in.
+    pub folders: Vec<PathBuf>,
+    /// `initializationOptions`; null when there are none.
+    pub settings: Value,
+}
+
+struct Ready {
+    client: Client,
+    sessions: Sessions,
+    commands: Commands,
+}
+
+impl Backend {
+    /// The router with every method of ours.
+    pub fn service(outbox: Outbox, vfs: Vfs, start: Start) -> LspService<Backend> {
+        let backend = Backend {
+            outbox,
+            vfs,
+            uris: Arc::default(),
+            folders: Mutex::default(),
+            start,
+            ready: OnceLock::new(),
+        };
+        let (service, _socket) = LspService::build(|_| backend)
+            .custom_method("session/new", Backend::session_new)
+            .custom_method("session/prompt", Backend::session_prompt)
+            .custom_method("session/cancel", Backend::session_cancel)
+            .custom_method("session/set_config_option", Backend::session_set_config_option)
+            .custom_method("session/list", Backend::session_list)
+            .custom_method("session/resume", Backend::session_resume)
+            .custom_method("session/close", Backend::session_close)
+            .custom_method("session/delete", Backend::session_delete)
+            .custom_method("copydesk/tool/list", Backend::tool_list)
+            .custom_method("copydesk/tool/call", Backend::tool_call)
+            .custom_method("copydesk/toolCall/cancel", Backend::tool_call_cancel)
+            .custom_method("copydesk/toolCall/background", Backend::tool_call_background)
+            .custom_method("copydesk/status", Backend::status)
+            .custom_method("copydesk/trust", Backend::trust)
+            .custom_method("copydesk/permission/list", Backend::permission_list)
+            .custom_method("copydesk/permission/remove", Backend::permission_remove)
+            .custom_method("copydesk/editor/didChangeState", Backend::editor_state)
+            .finish();
+        service
+    }
+
+    /// Ends everything the sessions have running; used when the client goes without a word.
+    pub async fn stop(&self) {
+        if let Some(ready) = self.ready.get() {
+            ready.sessions.shutdown().await;
+        }
+    }
+
+    async fn session_new(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::new_session)
+    }
+
+    async fn session_prompt(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::prompt)
+    }
+
+    async fn session_cancel(&self, params: Value) {
+        self.take(params, Sessions::cancel);
+    }
+
+    async fn session_set_config_option(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::set_config_option)
+    }
+
+    async fn session_list(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::list)
+    }
+
+    async fn session_resume(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::resume)
+    }
+
+    async fn session_close(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::close)
+    }
+
+    async fn session_delete(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::delete)
+    }
+
+    async fn tool_list(&self, params: Value) -> Result<Value> {
+        self.answer::<ToolListParams, _>(params, Sessions::tool_list)
+    }
+
+    async fn tool_call(&self, params: Value) -> Result<Value> {
+        let params: ToolCallParams = parse(params)?;
+        reply(self.ready()?.sessions.tool_call(params).await)
+    }
+
+    async fn tool_call_cancel(&self, params: Value) -> Result<Value> {
+        self.answer::<ToolCallRef, _>(params, Sessions::cancel_call)
+    }
+
+    async fn tool_call_background(&self, params: Value) -> Result<Value> {
+        let params: ToolCallRef = parse(params)?;
+        reply(self.ready()?.sessions.background_call(params).await)
+    }
+
+    async fn status(&self, _params: Value) -> Result<Value> {
+        reply(Ok(self.ready()?.sessions.status()))
+    }
+
+    async fn trust(&self, params: Value) -> Result<Value> {
+        self.answer::<TrustParams, _>(params, Sessions::trust)
+    }
+
+    async fn permission_list(&self, _params: Value) -> Result<Value> {
+        reply(Ok(self.ready()?.sessions.permission_list()))
+    }
+
+    async fn permission_remove(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::permission_remove)
+    }
+
+    async fn editor_state(&self, params: Value) {
+        match parse::<EditorStateParams>(params) {
+            Ok(state) => self.take_editor_state(state),
+            Err(error) => tracing::warn!(%error, "copydesk/editor/didChangeState is malformed"),
+        }
+    }
+
+    /// A request answered at once.
+    fn answer<P: DeserializeOwned, R: Serialize>(
+        &self,
+        params: Value,
+        handle: impl FnOnce(&Sessions, P) -> std::result::Result<R, RpcError>,
+    ) -> Result<Value> {
+        let params = parse(params)?;
+        reply(handle(&self.ready()?.sessions, params))
+    }
+
+    /// A notification.
+    fn take<P: DeserializeOwned>(&self, params: Value, handle: impl FnOnce(&Sessions, P)) {
+        match (parse(params), self.ready()) {
+            (Ok(params), Ok(ready)) => handle(&ready.sessions, params),
+            (Err(error), _) | (_, Err(error)) => tracing::warn!(%error, "a notification is lost"),
+        }
+    }
+
+    fn ready(&self) -> Result<&Ready> {
+        self.ready.get().ok_or_else(|| {
+            RpcError { code: -32002, message: "the server is not initialized".into(), data: None }
+                .into()
+        })
+    }
+
+    fn set_folders(&self, change: impl FnOnce(&mut Vec<PathBuf>)) -> Vec<PathBuf> {
+        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut folders);
+        folders.clone()
+    }
+}
+
+#[tower_lsp::async_trait]
+impl LanguageServer for Backend {
+    async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
+        let client = Client::new(&params);
+        self.vfs.set_unit(client.counting.unit);
+        self.vfs.set_breaks(client.counting.breaks);
+        let editor = Arc::new(LspEditor::new(
+            self.outbox.clone(),
+            self.vfs.clone(),
+            Arc::clone(&self.uris),
+            client.clone(),
+        ));
+        let folders = self.set_folders(|folders| *folders = opened_folders(&params));
+        let opening = Opening {
+            editor: Arc::clone(&editor),
+            vfs: self.vfs.clone(),
+            folders,
+            settings: params.initialization_options.unwrap_or_default(),
+        };
+        let sessions = (self.start)(opening);
+        let result = client.initialize_result();
+        let commands = Commands::new(editor);
+        // The router lets only the first `initialize` through.
+        let _ = self.ready.set(Ready { client, sessions, commands });
+        Ok(result)
+    }
+
+    async fn initialized(&self, _: InitializedParams) {
+        if self.ready.get().is_some_and(|ready| ready.client.watches_files) {
+            let answer = self.outbox.request("client/registerCapability", watchers());
+            tokio::spawn(async move {
+                if let Err(error) = answer.await {
+                    tracing::info!(%error, "the client does not watch files for us");
+                }
+            });
+        }
+    }
+
+    async fn shutdown(&self) -> Result<()> {
+        self.stop().await;
+        Ok(())
+    }
+
+    async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
+        let mut settings = params.settings;
+        if let Some(ours) = settings.get_mut("copydesk") {
+            settings = ours.take();
+        }
+        // A client that says nothing changed nothing.
+        if let (false, Some(ready)) = (settings.is_null(), self.ready.get()) {
+            ready.sessions.configure(settings);
+        }
+    }
+
+    async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
+        let paths = |folders: &[tower_lsp::lsp_types::WorkspaceFolder]| -> Vec<PathBuf> {
+            folders.iter().filter_map(|folder| path(folder.uri.as_str())).collect()
+        };
+        let (added, removed) = (paths(&params.event.added), paths(&params.event.removed));
+        let folders = self.set_folders(|folders| {
+            folders.retain(|folder| !removed.contains(folder));
+            let new: Vec<_> = added.into_iter().filter(|new| !folders.contains(new)).collect();
+            folders.extend(new);
+        });
+        if let Some(ready) = self.ready.get() {
+            ready.sessions.set_folders(folders);
+        }
+    }
+
+    async fn did_change_watched_files(&self, params: DidChangeWatchedFilesParams) {
+        let changed = params.changes.iter().filter_map(|change| path(change.uri.as_str()));
+        if let Some(ready) = self.ready.get() {
+            ready.sessions.watched_files_changed(changed.collect());
+        }
+    }
+
+    async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
+        let folder = self.set_folders(|_| ()).into_iter().next();
+        let ready = self.ready()?;
+        match ready.commands.run(&ready.sessions, folder, &params.command, &params.arguments) {
+            Ok(()) => Ok(None),
+            Err(error) => {
+                // Many editors drop the error of a command.
+                let message = json!({"type": MessageType::ERROR, "message": error.message});
+                self.outbox.notify("window/showMessage", message);
+                Err(error.into())
+            }
+        }
+    }
+}
+
+/// The folders the editor has open; `rootUri` counts where there is no list.
+fn opened_folders(params: &InitializeParams) -> Vec<PathBuf> {
+    let listed = params.workspace_folders.iter().flatten();
+    let mut folders: Vec<PathBuf> = listed.filter_map(|folder| path(folder.uri.as_str())).collect();
+    if folders.is_empty() {
+        folders.extend(params.root_uri.as_ref().and_then(|root| path(root.as_str())));
+    }
+    folders
+}
+
+fn path(uri: &str) -> Option<PathBuf> {
+    match lsp::location(uri) {
+        Location::Disk(path) => Some(path),
+        Location::Virtual(_) => None,
+    }
+}
+
+/// Files that change what the agent may do or is told; everything else is read when it is needed.
+fn watchers() -> Value {
+    let globs = [
+        "**/.copydesk/**",
+        "**/.claude/**",
+        "**/.agents/**",
+        "**/AGENTS.md",
+        "**/CLAUDE.md",
+        "**/.mcp.json",
+    ];
+    let watchers: Vec<Value> = globs.iter().map(|glob| json!({"globPattern": glob})).collect();
+    json!({"registrations": [{
+        "id": "copydesk.watch",
+        "method": "workspace/didChangeWatchedFiles",
+        "registerOptions": {"watchers": watchers},
+    }]})
+}
+
+fn parse<P: DeserializeOwned>(params: Value) -> Result<P> {
+    serde_path_to_error::deserialize(params).map_err(|error| {
+        let path = error.path().to_string();
+        let reason = error.into_inner();
+        let message = if path == "." { reason.to_string() } else { format!("{path}: {reason}") };
+        RpcError::invalid_params(message).into()
+    })
+}
+
+fn reply<R: Serialize>(result: std::result::Result<R, RpcError>) -> Result<Value> {
+    serde_json::to_value(result?).map_err(|error| {
+        tracing::error!(%error, "a result could not be written as JSON");
+        jsonrpc::Error::internal_error()
+    })
+}
+
+#[cfg(test)]
+mod tests;

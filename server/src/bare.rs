@@ -1,0 +1,192 @@
+//! Editors without a frontend of ours: commands instead of a panel, messages instead of prompts.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use protocol::acp;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::apply::LspEditor;
+use crate::outbox::RpcError;
+use crate::sessions::Sessions;
+
+/// What `workspace/executeCommand` takes.
+pub const COMMANDS: &[&str] =
+    &["copydesk.prompt", "copydesk.stop", "copydesk.approve", "copydesk.deny", "copydesk.mode"];
+
+/// A message of more characters is cut, and says so; editors show it in a popup.
+const MAX_MESSAGE: usize = 4 * 1024;
+
+/// The commands, and the one session they work on.
+pub struct Commands {
+    editor: Arc<LspEditor>,
+    session: Mutex<Option<acp::SessionId>>,
+}
+
+/// Questions that wait for the person, oldest first.
+#[derive(Default)]
+pub struct Questions {
+    open: Mutex<Vec<Question>>,
+    last_id: AtomicU64,
+}
+
+struct Question {
+    id: String,
+    options: Vec<acp::PermissionOption>,
+    answer: oneshot::Sender<String>,
+}
+
+impl Commands {
+    /// The commands of a client.
+    pub fn new(editor: Arc<LspEditor>) -> Commands {
+        Commands { editor, session: Mutex::default() }
+    }
+
+    /// Runs one. `folder` is where a session starts when there is none yet.
+    pub fn run(
+        &self,
+        sessions: &Sessions,
+        folder: Option<PathBuf>,
+        command: &str,
+        arguments: &[Value],
+    ) -> Result<(), RpcError> {
+        let argument = arguments.first().and_then(Value::as_str);
+        match command {
+            "copydesk.prompt" => self.prompt(sessions, folder, argument),
+            "copydesk.stop" => {
+                sessions.cancel(acp::CancelSessionNotification::new(self.current()?));
+                Ok(())
+            }
+            "copydesk.approve" => self.decide(argument, &acp::PermissionOptionKind::AllowOnce),
+            "copydesk.deny" => self.decide(argument, &acp::PermissionOptionKind::RejectOnce),
+            "copydesk.mode" => {
+                let mode = argument.ok_or_else(|| {
+                    RpcError::invalid_params("copydesk.mode takes ask, plan, edit or auto")
+                })?;
+                let value = acp::SessionConfigOptionValue::Id { value: mode.to_owned().into() };
+                let session = self.current_or_new(sessions, folder)?;
+                sessions
+                    .set_config_option(acp::SetSessionConfigOptionRequest::new(
+                        session, "mode", value,
+                    ))
+                    .map(drop)
+            }
+            unknown => Err(RpcError::invalid_params(format!(
+                "there is no command {unknown}; there are {}",
+                COMMANDS.join(", ")
+            ))),
+        }
+    }
+
+    fn prompt(
+        &self,
+        sessions: &Sessions,
+        folder: Option<PathBuf>,
+        text: Option<&str>,
+    ) -> Result<(), RpcError> {
+        let text = text.filter(|text| !text.trim().is_empty()).ok_or_else(|| {
+            RpcError::invalid_params("copydesk.prompt takes the text to send to the agent")
+        })?;
+        let session = self.current_or_new(sessions, folder)?;
+        let prompt = vec![acp::ContentBlock::from(text.to_owned())];
+        sessions.prompt(acp::PromptRequest::new(session, prompt)).map(drop)
+    }
+
+    fn decide(&self, id: Option<&str>, kind: &acp::PermissionOptionKind) -> Result<(), RpcError> {
+        if self.editor.questions().answer(id, kind) {
+            Ok(())
+        } else {
+            Err(RpcError::failed("not-found", "no question is waiting for an answer"))
+        }
+    }
+
+    fn current_or_new(
+        &self,
+        sessions: &Sessions,
+        folder: Option<PathBuf>,
+    ) -> Result<acp::SessionId, RpcError> {
+        let mut session = self.session();
+        if let Some(session) = &*session {
+            return Ok(session.clone());
+        }
+        let folder = folder.ok_or_else(|| {
+            RpcError::failed("invalid", "the editor has no folder open to work in")
+        })?;
+        let new = sessions.new_session(acp::NewSessionRequest::new(folder))?;
+        Ok(session.insert(new.session_id).clone())
+    }
+
+    fn current(&self) -> Result<acp::SessionId, RpcError> {
+        self.session()
+            .clone()
+            .ok_or_else(|| RpcError::failed("not-found", "nothing was sent to the agent yet"))
+    }
+
+    fn session(&self) -> MutexGuard<'_, Option<acp::SessionId>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Questions {
+    /// An id no other question of this process has.
+    pub fn next_id(&self) -> String {
+        format!("q-{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// A question commands can answer; gives the option chosen. Dropping the future closes it.
+    pub fn open(
+        &self,
+        id: String,
+        options: &[acp::PermissionOption],
+    ) -> impl Future<Output = Option<String>> + use<> {
+        let (answer, chosen) = oneshot::channel();
+        self.all().push(Question { id, options: options.to_vec(), answer });
+        async move { chosen.await.ok() }
+    }
+
+    /// Answers the question of this id, or the oldest; false when there is none.
+    pub fn answer(&self, id: Option<&str>, kind: &acp::PermissionOptionKind) -> bool {
+        let mut open = self.all();
+        open.retain(|question| !question.answer.is_closed());
+        let wanted = |question: &Question| id.is_none_or(|id| question.id == id);
+        let Some(at) = open.iter().position(wanted) else { return false };
+        let Some(option) = open[at].options.iter().find(|option| option.kind == *kind) else {
+            return false;
+        };
+        let option = option.option_id.to_string();
+        open.remove(at).answer.send(option).is_ok()
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Question>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A permission request as a message with buttons.
+pub fn message_request(request: &acp::RequestPermissionRequest) -> Value {
+    let mut message = request.title.clone();
+    if let Some(description) = &request.description {
+        message.push('\n');
+        message.push_str(description);
+    }
+    if let Some(acp::RequestPermissionSubject::Command(subject)) = &request.subject {
+        let cwd = subject.cwd.0.display();
+        message.push_str(&format!("\n$ {}\nin {cwd}", subject.command));
+    }
+    if let Some((cut, _)) = message.char_indices().nth(MAX_MESSAGE) {
+        message.truncate(cut);
+        message.push_str("… (cut: it is longer than can be shown here)");
+    }
+    let actions: Vec<Value> =
+        request.options.iter().map(|option| json!({"title": option.name})).collect();
+    json!({"type": 3, "message": message, "actions": actions})
+}
+
+/// The option whose button was pressed; `None` when the message was dismissed.
+pub fn chosen_option(chosen: &Value, options: &[acp::PermissionOption]) -> Option<String> {
+    let title = chosen.get("title")?.as_str()?;
+    let option = options.iter().find(|option| option.name == title)?;
+    Some(option.option_id.to_string())
+}
