@@ -78,3 +78,36 @@ const TABLE: &[(&str, Family, u32, u32, bool)] = &[
     ("qwen3", Family::Local, 131_072, 32_768, false),
     ("llama-3", Family::Local, 131_072, 8_192, false),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(model: &str, family: Family, context_window: u32) {
+        let facts = facts(model);
+        assert_eq!((facts.family, facts.context_window), (family, context_window), "{model}");
+    }
+
+    #[test]
+    fn models_are_known_by_the_beginning_of_their_names() {
+        check("claude-sonnet-4-5-20250929", Family::Claude, 200_000);
+        check("us.anthropic.claude-3-5-sonnet-v2:0", Family::Claude, 200_000);
+        check("anthropic/claude-sonnet-4.5", Family::Claude, 200_000);
+        check("openai/gpt-5-mini", Family::Gpt, 400_000);
+        check("gpt-4.1-nano", Family::Gpt, 1_047_576);
+        check("GPT-4o", Family::Gpt, 128_000);
+        check("models/gemini-2.5-pro", Family::Gemini, 1_048_576);
+        check("qwen3:8b", Family::Local, 131_072);
+        check("never-heard-of-it", Family::Local, 32_768);
+        check("", Family::Local, 32_768);
+    }
+
+    #[test]
+    fn an_answer_fits_into_the_window() {
+        for (prefix, ..) in TABLE {
+            let facts = facts(prefix);
+            assert!(facts.max_output <= facts.context_window, "{prefix}");
+        }
+    }
+}

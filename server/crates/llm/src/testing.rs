@@ -12,8 +12,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Assembler, Error, Event, Finished, Message, Part, Protocol, Request, ResultPart, Role, Secret,
-    Settings, ToolSpec, connect,
+    Assembler, Error, Event, Finished, Message, Part, Protocol, Provider, Request, ResultPart,
+    Role, Secret, Settings, ToolSpec, connect,
 };
 
 pub const KEY: &str = "sk-very-secret-key-0123456789";
@@ -93,6 +93,7 @@ impl Asked {
 pub struct Server {
     pub port: u16,
     asked: Arc<Mutex<Vec<Asked>>>,
+    replies: Arc<Mutex<VecDeque<Reply>>>,
     /// One message for each hang-up seen after a `Silent` reply.
     pub hangups: mpsc::UnboundedReceiver<()>,
 }
@@ -105,15 +106,20 @@ impl Server {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let replies = Arc::new(Mutex::new(VecDeque::from(replies)));
         let (hung, hangups) = mpsc::unbounded_channel();
-        let log = asked.clone();
+        let (log, script) = (asked.clone(), replies.clone());
         tokio::spawn(async move {
             let mut number = 0;
             while let Ok((stream, _)) = listener.accept().await {
                 number += 1;
-                tokio::spawn(serve(stream, number, log.clone(), replies.clone(), hung.clone()));
+                tokio::spawn(serve(stream, number, log.clone(), script.clone(), hung.clone()));
             }
         });
-        Server { port, asked, hangups }
+        Server { port, asked, replies, hangups }
+    }
+
+    /// From now on every reply is this one.
+    pub fn reply_with(&self, reply: Reply) {
+        *self.replies.lock().unwrap() = VecDeque::from([reply]);
     }
 
     pub fn asked(&self) -> Vec<Asked> {
@@ -222,7 +228,10 @@ pub fn request(messages: Vec<Message>) -> Request {
 
 /// All events of one answer. Never waits longer than half a minute.
 pub async fn ask(settings: Settings, request: Request) -> Vec<Result<Event, Error>> {
-    let provider = connect(settings).expect("settings that work");
+    ask_provider(&*connect(settings).expect("settings that work"), request).await
+}
+
+pub async fn ask_provider(provider: &dyn Provider, request: Request) -> Vec<Result<Event, Error>> {
     let all = async {
         match provider.stream(request, CancellationToken::new()).await {
             Ok(stream) => stream.collect().await,
@@ -283,59 +292,61 @@ pub fn by_model(parts: Vec<Part>) -> Message {
 
 /// Plays `events` with every fault at every place: the answer must end, as an error or as a whole.
 pub async fn fault_matrix(protocol: Protocol, events: &[&str]) {
-    let (whole, error) = answer(protocol, vec![Reply::events(events)]).await;
+    let server = Server::start(vec![Reply::events(events)]).await;
+    let provider = connect(server.settings(protocol)).unwrap();
+    let hello = || request(vec![Message::user("Hello")]);
+    let (whole, error) = finish(ask_provider(&*provider, hello()).await);
     assert_eq!(error, None);
-    let garbage = [
-        "{",
-        "nonsense",
-        "[1,2]",
-        "null",
-        "{\"error\":{\"message\":\"broken\",\"code\":\"server_error\"}}",
-        "\"\\ud800\"",
-    ];
+    let mut faulty = Vec::new();
     for place in 0..=events.len() {
-        let kept = &events[..place];
+        let (before, after) = events.split_at(place);
         for end in [End::Closed, End::Broken] {
-            check_fault(
-                protocol,
-                Reply::events(kept).end(end),
-                &whole,
-                format!("cut after {place}"),
-            )
-            .await;
+            faulty.push((Reply::events(before).end(end), format!("cut after {place}")));
         }
         let mut torn = Reply::events(&events[..(place + 1).min(events.len())]);
         torn.body.truncate(torn.body.len().saturating_sub(9));
-        check_fault(protocol, torn, &whole, format!("torn in {place}")).await;
-        for bad in garbage {
-            let mut all = kept.to_vec();
-            all.push(bad);
-            all.extend(&events[place..]);
-            check_fault(protocol, Reply::events(&all), &whole, format!("{bad} at {place}")).await;
+        faulty.push((torn, format!("torn in {place}")));
+        for bad in GARBAGE {
+            faulty.push((
+                Reply::events(&[before, &[bad], after].concat()),
+                format!("{bad} at {place}"),
+            ));
+        }
+    }
+    for (reply, what) in faulty {
+        server.reply_with(reply);
+        let (got, error) = finish(ask_provider(&*provider, hello()).await);
+        match error {
+            // Made-up ids differ each time.
+            None => assert_eq!(
+                (got.message.parts.len(), &got.stop),
+                (whole.message.parts.len(), &whole.stop),
+                "{what}"
+            ),
+            Some(error) => {
+                assert!(!format!("{error} {error:?}").contains(KEY), "{what}");
+                assert!(error.to_string().len() < 2_000, "{what}");
+                assert!(said(&whole).starts_with(&said(&got)), "{what}");
+            }
         }
     }
 }
 
-async fn check_fault(protocol: Protocol, reply: Reply, whole: &Finished, what: String) {
-    let (got, error) = answer(protocol, vec![reply]).await;
-    match error {
-        // Made-up ids differ each time.
-        None => assert_eq!(
-            (got.message.parts.len(), &got.stop),
-            (whole.message.parts.len(), &whole.stop),
-            "{what}"
-        ),
-        Some(error) => {
-            assert!(!format!("{error} {error:?}").contains(KEY), "{what}");
-            assert!(error.to_string().len() < 2_000, "{what}");
-            let texts = |finished: &Finished| {
-                let texts = finished.message.parts.iter().filter_map(|part| match part {
-                    Part::Text { text } => Some(text.clone()),
-                    _ => None,
-                });
-                texts.collect::<String>()
-            };
-            assert!(texts(whole).starts_with(&texts(&got)), "{what}");
-        }
-    }
+const GARBAGE: &[&str] = &[
+    "{",
+    "nonsense",
+    "[1,2]",
+    "null",
+    r#"{"error":{"message":"broken","code":"server_error"}}"#,
+    r#"{"type":"error","error":{"message":"broken"}}"#,
+    r#""\ud800""#,
+];
+
+/// The visible text of an answer.
+pub fn said(finished: &Finished) -> String {
+    let texts = finished.message.parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
 }

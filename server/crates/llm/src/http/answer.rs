@@ -22,6 +22,7 @@ const TRIES: u32 = 5;
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The most bytes of one answer.
 const LARGEST_ANSWER: usize = 64 << 20;
+const BOM: &[u8] = b"\xef\xbb\xbf";
 /// How much of the beginning is kept for error texts.
 const HEAD: usize = 1_200;
 
@@ -192,7 +193,7 @@ impl Answer {
         let begun;
         let chunk = if matches!(reading.form, Form::Unknown) {
             // All bytes so far are in `head`, unless thousands of blanks came first.
-            let text = reading.head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&reading.head);
+            let text = reading.head.strip_prefix(BOM).unwrap_or(&reading.head);
             match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
                 None if reading.head.len() == HEAD => {
                     return Err(self.garbage("blanks", &reading.head));
@@ -238,7 +239,7 @@ impl Answer {
         match reading.form {
             Form::Unknown => Err(cut()),
             Form::Json(body) => {
-                let value = match serde_json::from_slice(&body) {
+                let value = match serde_json::from_slice(body.strip_prefix(BOM).unwrap_or(&body)) {
                     Ok(value) => value,
                     Err(e) if e.is_eof() => return Err(cut()),
                     Err(e) => return Err(self.garbage(&e.to_string(), &reading.head)),
