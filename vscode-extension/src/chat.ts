@@ -125,10 +125,12 @@ class ChatView implements vscode.WebviewViewProvider {
   }
 
   private async openLink(href: string): Promise<void> {
+    const place = /^([^:#]+)(?:(?:#L|:)(\d+))?$/.exec(href);
     const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(href)?.[1]?.toLowerCase();
-    if (scheme === undefined) {
-      const [file = '', line] = href.split(/#L?|:(?=\d+$)/);
-      await this.openDocument(decodeURI(file), line ? Number.parseInt(line, 10) : undefined);
+    if (place) {
+      await this.openDocument(decodeURI(place[1] ?? ''), place[2] ? Number.parseInt(place[2], 10) : undefined);
+    } else if (scheme === undefined) {
+      return;
     } else if (EXTERNAL_SCHEMES.has(scheme)) {
       await vscode.env.openExternal(vscode.Uri.parse(href, true));
     } else if (DOCUMENT_SCHEMES.has(scheme)) {
@@ -159,6 +161,8 @@ class ChatView implements vscode.WebviewViewProvider {
     const last = this.changes.at(-1);
     if (change.type === 'append' && last?.type === 'append' && last.id === change.id) last.text += change.text;
     else if (change.type === 'output' && last?.type === 'output' && last.id === change.id) last.text += change.text;
+    else if (change.type === 'item' && last?.type === 'item' && last.item.id === change.item.id) last.item = change.item;
+    else if (change.type === 'terminal' && last?.type === 'terminal' && last.terminal.id === change.terminal.id) last.terminal = change.terminal;
     else this.changes.push({ ...change });
     this.flushTimer ??= setTimeout(() => this.flush(), FRAME_MS);
   }

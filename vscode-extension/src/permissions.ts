@@ -76,14 +76,17 @@ export class Permissions {
 function permissionView(id: string, params: PermissionParams): PermissionView {
   const view: PermissionView = { id, title: visible(params.title), description: params.description ?? '', blocks: [], locations: [], options: params.options };
   const subject = params.subject;
-  if (subject?.type === 'command') {
-    view.command = { text: visible(subject.command), cwd: subject.cwd };
-  } else if (subject?.type === 'tool_call') {
-    view.blocks = (subject.toolCall.content ?? []).map(block);
-    view.locations = (subject.toolCall.locations ?? []).map(place);
-    view.toolCallId = subject.toolCall.toolCallId;
-  } else if (subject !== null && subject !== undefined) {
-    view.blocks = [{ type: 'other', text: visible(JSON.stringify(subject, null, 2)) }];
+  switch (subject?.type) {
+    case 'command':
+      view.command = { text: visible(subject.command), cwd: subject.cwd };
+      break;
+    case 'tool_call':
+      view.blocks = (subject.toolCall.content ?? []).map(block);
+      view.locations = (subject.toolCall.locations ?? []).map(place);
+      view.toolCallId = subject.toolCall.toolCallId;
+      break;
+    default:
+      if (params.subject) view.blocks = [{ type: 'other', text: visible(JSON.stringify(params.subject, null, 2)) }];
   }
   return view;
 }

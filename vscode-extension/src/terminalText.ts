@@ -2,8 +2,10 @@
 // hide or reorder text made visible.
 
 const STRING_SEQUENCE = /\u001b[\]PX^_][\s\S]*?(?:\u0007|\u001b\\)/g;
-const CONTROL_SEQUENCE = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]/g;
+const CONTROL_SEQUENCE = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-OQ-WYZ\\`-~]/g;
 const UNFINISHED = /\u001b(?:\[[0-?]*[ -/]*|[\]PX^_][^\u0007\u001b]{0,4096}\u001b?)?$/;
+/** A character and the backspace that takes it back. */
+const ERASED = /[^\u0008]\u0008/;
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** Shows control and direction characters as `⟨U+202E⟩`, so that text reads as it runs. */
@@ -44,7 +46,7 @@ export function overwrite(text: string): string {
         let shown = '';
         for (const part of line.split('\r')) {
           let at = part;
-          while (/[^\b]\b/.test(at)) at = at.replace(/[^\b]\b/g, '');
+          while (ERASED.test(at)) at = at.replace(ERASED, '');
           at = at.replaceAll('\b', '');
           shown = at + shown.slice(at.length);
         }

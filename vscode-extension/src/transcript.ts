@@ -5,14 +5,17 @@ import type { ContentBlock, MessageUpdate, SessionUpdate, TerminalUpdate, ToolCa
 import { TerminalDecoder, overwrite } from './terminalText';
 import type { Block, Change, Item, Location, PlanView, TerminalView, ToolItem } from './view';
 
-const TERMINAL_TAIL = 40_000;
+const TERMINAL_TAIL = 50_000;
 const BLOCK_LIMIT = 200_000;
 const RUNNING = new Set(['pending', 'in_progress', 'paused']);
 
 interface TerminalState {
   view: TerminalView;
   decoder: TerminalDecoder;
-  raw: string;
+  /** Lines that have ended, as they are shown. */
+  lines: string;
+  /** The last line as it came, still to be overwritten perhaps. */
+  open: string;
 }
 
 export class Transcript {
@@ -158,7 +161,7 @@ export class Transcript {
   private terminalState(id: string): TerminalState {
     let state = this.terminals.get(id);
     if (!state) {
-      state = { view: { id, command: '', cwd: '', text: '', cut: false }, decoder: new TerminalDecoder(), raw: '' };
+      state = { view: { id, command: '', cwd: '', text: '', cut: false }, decoder: new TerminalDecoder(), lines: '', open: '' };
       this.terminals.set(id, state);
     }
     return state;
@@ -171,11 +174,12 @@ export class Transcript {
     if (update.exitStatus) state.view.exit = update.exitStatus.signal ?? `exit code ${update.exitStatus.exitCode ?? 'unknown'}`;
     if (update.output !== undefined) {
       state.decoder = new TerminalDecoder();
-      state.raw = '';
+      state.lines = '';
+      state.open = '';
       state.view.cut = false;
       this.fill(state, update.output ? state.decoder.decode(update.output.data) : '');
     }
-    this.emit({ type: 'terminal', terminal: state.view });
+    this.emit({ type: 'terminal', terminal: { ...state.view } });
   }
 
   private output(state: TerminalState, data: string): void {
@@ -183,25 +187,30 @@ export class Transcript {
     if (text === '') return;
     const before = state.view.text;
     this.fill(state, text);
-    if (state.view.text.startsWith(before) && !state.view.cut) {
-      this.emit({ type: 'output', id: state.view.id, text: state.view.text.slice(before.length), cut: false });
+    if (state.view.text.startsWith(before)) {
+      this.emit({ type: 'output', id: state.view.id, text: state.view.text.slice(before.length) });
     } else {
-      this.emit({ type: 'terminal', terminal: state.view });
+      this.emit({ type: 'terminal', terminal: { ...state.view } });
     }
   }
 
   private fill(state: TerminalState, text: string): void {
-    state.raw += text;
-    if (state.raw.length > TERMINAL_TAIL) {
-      state.raw = state.raw.slice(state.raw.indexOf('\n', state.raw.length - TERMINAL_TAIL) + 1).slice(-TERMINAL_TAIL);
+    const whole = state.open + text;
+    const end = whole.lastIndexOf('\n') + 1;
+    state.lines += overwrite(whole.slice(0, end));
+    state.open = whole.slice(end).slice(-TERMINAL_TAIL);
+    // Cut seldom: each cut is sent whole.
+    if (state.lines.length > 2 * TERMINAL_TAIL) {
+      state.lines = state.lines.slice(state.lines.indexOf('\n', state.lines.length - TERMINAL_TAIL) + 1);
       state.view.cut = true;
     }
-    state.view.text = overwrite(state.raw);
+    state.view.text = state.lines + overwrite(state.open);
   }
 
   private put(item: Item): void {
     this.items.set(item.id, item);
-    this.emit({ type: 'item', item });
+    // A copy: the item goes on growing while the change waits to be sent.
+    this.emit({ type: 'item', item: { ...item } });
   }
 }
 

@@ -104,7 +104,7 @@ export type Change =
   | { type: 'item'; item: Item }
   | { type: 'append'; id: string; text: string }
   | { type: 'terminal'; terminal: TerminalView }
-  | { type: 'output'; id: string; text: string; cut: boolean }
+  | { type: 'output'; id: string; text: string }
   | { type: 'plan'; plan: PlanView }
   | { type: 'planRemoved'; id: string };
 

@@ -119,8 +119,8 @@ export class Composer {
       return;
     }
     const percent = Math.round((usage.used / usage.size) * 100);
-    this.usage.textContent = `${percent}%${usage.cost ? ` · ${usage.cost}` : ''}`;
-    this.usage.title = `${usage.used.toLocaleString('en')} of ${usage.size.toLocaleString('en')} tokens of context used`;
+    this.usage.textContent = `${percent}%`;
+    this.usage.title = `${usage.used.toLocaleString('en')} of ${usage.size.toLocaleString('en')} tokens of context used${usage.cost ? `, ${usage.cost} so far` : ''}`;
   }
 }
 

@@ -16,6 +16,7 @@ const STATUS: Record<string, [IconName, string]> = {
   failed: ['error', 'Failed'],
   cancelled: ['circle-slash', 'Cancelled'],
 };
+const WORTH_SAYING_MS = 100;
 const RUNNING = new Set(['pending', 'in_progress', 'paused']);
 
 interface Drawn {
@@ -150,9 +151,11 @@ export class TranscriptView {
       const [glyph, word] = STATUS[next.status] ?? ['info', next.status];
       details.setAttribute('data-status', next.status);
       details.setAttribute('data-kind', next.toolKind);
-      const parts: Node[] = [icon('chevron-right'), kindIcon(next.toolKind), h('span', { class: 'card-title', title: next.title }, next.title || 'Call'), h('span', { class: 'spacer' })];
+      const parts: Node[] = [icon('chevron-right'), kindIcon(next.toolKind), h('span', { class: 'card-title', title: next.title }, next.title || 'Call')];
       if (next.received !== undefined && RUNNING.has(next.status)) parts.push(h('span', { class: 'quiet' }, `${next.received} characters`));
-      if (next.startedAt !== undefined && next.endedAt !== undefined) parts.push(h('span', { class: 'quiet' }, duration(next.endedAt - next.startedAt)));
+      if (next.startedAt !== undefined && next.endedAt !== undefined && next.endedAt - next.startedAt >= WORTH_SAYING_MS) {
+        parts.push(h('span', { class: 'quiet' }, duration(next.endedAt - next.startedAt)));
+      }
       parts.push(h('span', { class: 'status' }, icon(glyph), h('span', {}, word)));
       summary.replaceChildren(...parts);
       if (!before || !sameBody(before, next)) {
@@ -207,7 +210,7 @@ function sameBody(a: ToolItem, b: ToolItem): boolean {
 }
 
 function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
 }

@@ -57,7 +57,7 @@ export class Panel {
     this.scroller.addEventListener('scroll', () => {
       this.following = this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight < NEAR_END;
     });
-    this.element.append(this.scroller, this.plans, this.permissions.element, this.composer.element, this.polite, this.assertive);
+    this.element.append(h('h1', { class: 'sr-only' }, 'Copydesk chat'), this.scroller, this.plans, this.permissions.element, this.composer.element, this.polite, this.assertive);
     new ResizeObserver(() => this.follow()).observe(this.transcript.element);
     this.drawEmpty();
   }

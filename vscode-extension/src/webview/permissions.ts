@@ -51,7 +51,7 @@ export class PermissionsView {
   private draw(permission: PermissionView): HTMLElement {
     const titleId = `permission-${permission.id}`;
     const feedback = h('input', { class: 'feedback', type: 'text', 'aria-label': 'Tell the agent what to do instead' });
-    feedback.placeholder = 'Tell the agent what to do instead (sent with Reject)';
+    feedback.placeholder = 'Reject: what to do instead';
     const choose = (option: PermissionOption): void => {
       const words = feedback.value.trim();
       this.answer(permission.id, option.optionId, isReject(option) && words !== '' ? words : undefined);

@@ -1,0 +1,120 @@
+import './dom';
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { test } from 'node:test';
+import { encodingLabel, eolOf } from '../src/documentFacts';
+import type { FromWebview, Snapshot } from '../src/view';
+import { Panel } from '../src/webview/panel';
+
+const EMPTY: Snapshot = { items: [], terminals: [], plans: [], permissions: [], header: { title: '', busy: false, options: [], problems: [] }, server: { state: 'running' }, draft: '' };
+
+function panel(snapshot: Partial<Snapshot> = {}): { element: HTMLElement; sent: FromWebview[]; panel: Panel } {
+  const sent: FromWebview[] = [];
+  const made = new Panel(message => sent.push(message));
+  made.receive({ type: 'snapshot', snapshot: { ...EMPTY, ...snapshot } });
+  return { element: made.element, sent, panel: made };
+}
+
+/** Classes and texts, without icons and layout. */
+function outline(element: Element): string {
+  return element.innerHTML.replace(/<svg.*?<\/svg>/g, '').replace(/<button[^>]*>/g, '<button>');
+}
+
+test('a turn is an article with a heading, a log of what was said and done', () => {
+  const { element } = panel({
+    items: [
+      { kind: 'user', id: 'u', text: 'do <b>it</b>' },
+      { kind: 'thought', id: 'h', text: 'hm' },
+      { kind: 'agent', id: 'a', text: 'Done.' },
+      { kind: 'tool', id: 't', title: 'Read a.js', toolKind: 'read', status: 'completed', blocks: [], locations: [{ path: '/w/a.js', target: '/w/a.js', line: 3 }], alwaysOpen: false },
+    ],
+  });
+  const log = element.querySelector('[role=log]');
+  assert.ok(log);
+  assert.equal(
+    outline(log),
+    '<article class="turn" aria-labelledby="turn-1"><h2 class="sr-only" id="turn-1">Turn 1: do &lt;b&gt;it&lt;/b&gt;</h2>' +
+      '<div class="user"><span class="sr-only">You: </span><div class="user-text">do &lt;b&gt;it&lt;/b&gt;</div></div>' +
+      '<details class="thought-fold"><summary><span>Thinking</span></summary><div class="thought"><div class="markdown"><div class="block"><p>hm</p></div></div></div></details>' +
+      '<div class="agent"><div class="markdown"><div class="block"><p>Done.</p></div></div></div>' +
+      '<details class="card" data-status="completed" data-kind="read"><summary><span class="card-title" title="Read a.js">Read a.js</span><span class="status"><span>Done</span></span></summary>' +
+      '<div class="card-body"><div class="locations"><button><span>a.js:3</span></button></div></div></details></article>',
+  );
+});
+
+test('a failed card is open, a finished one folded, one that must stay open does, and a person’s choice holds', () => {
+  const card = (id: string, status: string, alwaysOpen = false): Snapshot['items'][number] => ({ kind: 'tool', id, title: id, toolKind: 'edit', status, blocks: [{ type: 'text', text: 'x' }], locations: [], alwaysOpen });
+  const { element, panel: made } = panel({ items: [card('failed', 'failed'), card('done', 'completed'), card('pinned', 'completed', true)] });
+  const cards = [...element.querySelectorAll<HTMLDetailsElement>('.card')];
+  assert.deepEqual(cards.map(c => c.open), [true, false, true]);
+  const done = cards[1];
+  assert.ok(done);
+  done.open = true;
+  made.receive({ type: 'changes', changes: [{ type: 'item', item: { ...card('done', 'completed'), title: 'renamed' } as never }] });
+  assert.equal(done.open, true);
+});
+
+test('a diff is coloured by line and names its file', () => {
+  const patch = 'diff --git a/a.js b/a.js\n--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-<old>\n+<new>\n same\n';
+  const { element } = panel({ items: [{ kind: 'tool', id: 't', title: 'E', toolKind: 'edit', status: 'failed', blocks: [{ type: 'diff', files: ['/w/a.js'], patch }], locations: [], alwaysOpen: false }] });
+  const lines = [...element.querySelectorAll('.diff pre > *')].map(line => `${line.className}|${line.textContent}`);
+  assert.deepEqual(lines, ['diff-file|a.js', 'line hunk|@@ -1 +1 @@', 'line removed|-<old>', 'line added|+<new>', 'line same| same']);
+});
+
+test('scripted clicks answer no permission', () => {
+  const { element, sent } = panel({ permissions: [{ id: 'p', title: 'Run x?', description: '', command: { text: 'x', cwd: '/w' }, blocks: [], locations: [], options: [{ optionId: 'o', name: 'Allow once', kind: 'allow_once' }] }] });
+  const allow = element.querySelector<HTMLButtonElement>('.options button');
+  assert.ok(allow);
+  allow.dispatchEvent(new window.Event('click'));
+  assert.deepEqual(sent.filter(message => message.type === 'answer'), []);
+});
+
+test('a request answered elsewhere goes away, the others stay', () => {
+  const request = (id: string): Snapshot['permissions'][number] => ({ id, title: id, description: '', blocks: [], locations: [], options: [] });
+  const { element, panel: made } = panel({ permissions: [request('a'), request('b')] });
+  made.receive({ type: 'permissions', permissions: [request('b')] });
+  assert.deepEqual([...element.querySelectorAll('.permission')].map(card => card.getAttribute('data-id')), ['b']);
+});
+
+test('streamed text and output arrive where they belong', () => {
+  const { element, panel: made } = panel({
+    items: [
+      { kind: 'agent', id: 'a', text: 'Hel' },
+      { kind: 'tool', id: 't', title: 'Run', toolKind: 'execute', status: 'in_progress', blocks: [{ type: 'terminal', terminalId: 'x' }], locations: [], alwaysOpen: false },
+    ],
+    terminals: [{ id: 'x', command: 'ls', cwd: '/', text: 'one\n', cut: false }],
+  });
+  made.receive({ type: 'changes', changes: [{ type: 'append', id: 'a', text: 'lo' }, { type: 'output', id: 'x', text: 'two\n' }] });
+  assert.equal(element.querySelector('.agent')?.textContent, 'Hello');
+  assert.equal(element.querySelector('.output')?.textContent, 'one\ntwo\n');
+  assert.equal(element.querySelector('details.card')?.hasAttribute('open'), true);
+});
+
+test('an empty panel says what to do, a broken one what is wrong', () => {
+  const { element, panel: made } = panel({ header: { ...EMPTY.header, problems: ['Set `X`.'] } });
+  assert.match(element.querySelector('.empty')?.textContent ?? '', /What should change\?.*Set X\./);
+  made.receive({ type: 'server', server: { state: 'failed', title: 'Not found', detail: 'There is none.', actions: ['settings'] } });
+  assert.match(element.querySelector('.problem')?.textContent ?? '', /Not found.*There is none\..*Open settings/);
+});
+
+test('encodings have WHATWG labels and line endings are told apart', () => {
+  assert.equal(encodingLabel('utf8bom'), 'utf-8');
+  assert.equal(encodingLabel('iso88591'), 'iso-8859-1');
+  assert.equal(new TextDecoder(encodingLabel('shiftjis')).encoding, 'shift_jis');
+  const check = (text: string, expected: string): void => {
+    assert.equal(eolOf(Buffer.from(text), false), expected);
+    assert.equal(eolOf(Buffer.from(text, 'utf16le'), true), expected);
+  };
+  check('', 'lf');
+  check('a\nb', 'lf');
+  check('a\r\nb\r\n', 'crlf');
+  check('a\rb\r', 'cr');
+  check('a\r\nb\n', 'mixed');
+  check('a\rb\n', 'mixed');
+});
+
+test('the bundles are small', () => {
+  const size = (file: string): number => statSync(file).size;
+  assert.ok(size('dist/extension.js') <= 600_000, `extension ${size('dist/extension.js')}`);
+  assert.ok(size('dist/webview.js') <= 250_000, `webview ${size('dist/webview.js')}`);
+});

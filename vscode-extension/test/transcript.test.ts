@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SessionUpdate } from '../src/acp';
+import { TerminalDecoder, overwrite, visible } from '../src/terminalText';
+import { Transcript } from '../src/transcript';
+import type { Change } from '../src/view';
+
+function play(...updates: SessionUpdate[]): { transcript: Transcript; changes: Change[] } {
+  const changes: Change[] = [];
+  const transcript = new Transcript(
+    change => changes.push(change),
+    () => 1_000,
+  );
+  for (const update of updates) transcript.apply(update);
+  return { transcript, changes };
+}
+
+const text = (value: string): { type: 'text'; text: string } => ({ type: 'text', text: value });
+const base64 = (value: string | Uint8Array): string => Buffer.from(value).toString('base64');
+
+test('chunks of one message grow one item and are sent as what was added', () => {
+  const { transcript, changes } = play(
+    { sessionUpdate: 'agent_message_chunk', messageId: 'm', content: text('Hel') },
+    { sessionUpdate: 'agent_message_chunk', messageId: 'm', content: text('lo') },
+  );
+  assert.deepEqual(transcript.view().items, [{ kind: 'agent', id: 'm', text: 'Hello' }]);
+  assert.deepEqual(changes[0], { type: 'item', item: { kind: 'agent', id: 'm', text: 'Hel' } });
+  assert.deepEqual(changes.at(-1), { type: 'append', id: 'm', text: 'lo' });
+});
+
+test('a call keeps what an update leaves out and loses what it clears', () => {
+  const { transcript } = play(
+    { sessionUpdate: 'tool_call_update', toolCallId: 't', title: 'Edit a', kind: 'edit', status: 'pending', locations: [{ path: '/a', line: 2 }] },
+    { sessionUpdate: 'tool_call_update', toolCallId: 't', status: 'completed', locations: null, _meta: { copydesk: { fold: 'always-open' } } },
+    { sessionUpdate: 'tool_call_content_chunk', toolCallId: 't', content: { type: 'content', content: text('x') } },
+  );
+  const [item] = transcript.view().items;
+  assert.deepEqual(item, {
+    kind: 'tool', id: 't', title: 'Edit a', toolKind: 'edit', status: 'completed', blocks: [{ type: 'text', text: 'x' }], locations: [], startedAt: 1_000, endedAt: 1_000, alwaysOpen: true, received: undefined,
+  });
+});
+
+test('a message of the person is shown once, whoever tells of it first', () => {
+  const { transcript } = play({ sessionUpdate: 'user_message', messageId: 'u', content: [text('hi')] });
+  transcript.userMessage('u', 'hi');
+  transcript.userMessage('v', 'ho');
+  transcript.apply({ sessionUpdate: 'user_message', messageId: 'v', content: [text('ho')] });
+  assert.deepEqual(transcript.view().items.map(item => item.id), ['u', 'v']);
+});
+
+test('unknown updates and contents do no harm', () => {
+  const { transcript } = play(
+    { sessionUpdate: 'hovercraft', eels: true } as unknown as SessionUpdate,
+    { sessionUpdate: 'tool_call_update', toolCallId: 't', content: [{ type: 'eels' } as never] },
+  );
+  const [item] = transcript.view().items;
+  assert.equal(item?.kind, 'tool');
+  assert.match(JSON.stringify(item), /eels/);
+});
+
+test('what still ran when the server ended is shown as cancelled', () => {
+  const { transcript } = play({ sessionUpdate: 'tool_call_update', toolCallId: 't', status: 'in_progress' });
+  transcript.endOpenCalls();
+  assert.match(JSON.stringify(transcript.view().items), /"status":"cancelled"/);
+});
+
+test('terminal output is bytes cut anywhere, and only its tail is kept', () => {
+  const euro = Buffer.from('10 €\n');
+  const { transcript } = play(
+    { sessionUpdate: 'terminal_update', terminalId: 'x', command: 'cat' },
+    { sessionUpdate: 'terminal_output_chunk', terminalId: 'x', data: base64(euro.subarray(0, 4)) },
+    { sessionUpdate: 'terminal_output_chunk', terminalId: 'x', data: base64(euro.subarray(4)) },
+  );
+  assert.equal(transcript.view().terminals[0]?.text, '10 €\n');
+  for (let i = 0; i < 3_000; i += 1) transcript.apply({ sessionUpdate: 'terminal_output_chunk', terminalId: 'x', data: base64(`line ${i} ${'-'.repeat(40)}\n`) });
+  const [terminal] = transcript.view().terminals;
+  assert.ok(terminal && terminal.text.length <= 101_000 && terminal.cut);
+  assert.match(terminal.text, /^line \d+ .*line 2999 -+\n$/s);
+});
+
+test('control sequences disappear, carriage returns and backspaces act, hidden characters show', () => {
+  const decoder = new TerminalDecoder();
+  const read = (...parts: string[]): string => overwrite(parts.map(part => decoder.decode(base64(part))).join(''));
+  assert.equal(read('\u001b[1;3', '1mred\u001b[0m\n'), 'red\n');
+  assert.equal(read('\u001b]0;title\u0007after\n'), 'after\n');
+  assert.equal(read('10%\r100%\n'), '100%\n');
+  assert.equal(read('abc\b\bX\n'), 'aX\n');
+  assert.equal(read('a\r', '\nb\n'), 'a\nb\n');
+  assert.equal(visible('rm\u202e/ab\u0000'), 'rm⟨U+202E⟩/ab⟨U+0000⟩');
+});
