@@ -9,6 +9,7 @@
     reason = "tests stand outside the product: they make files, start processes and fail by panicking"
 )]
 
+mod bare;
 mod cli;
 mod editor;
 mod edits;
@@ -21,6 +22,7 @@ mod permissions;
 mod positions;
 mod processes;
 mod scenarios;
+mod sessions;
 mod sync;
 mod tidy;
 mod turns;

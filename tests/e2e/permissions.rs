@@ -415,3 +415,19 @@ fn a_providers_address_from_an_untrusted_folder_is_not_used() {
     assert!(trap.requests().is_empty());
     assert_eq!(model.requests().len(), 1);
 }
+
+#[test]
+fn trust_given_later_counts_from_then_on() {
+    let workspace = Workspace::new(&[]);
+    workspace.write(".copydesk/config.toml", "[permissions]\nallow = [\"Bash(touch:*)\"]\n");
+    let editor = Start::new(&workspace).settings(&json!({ "trusted": false })).start();
+    editor.permit(REJECT);
+    let session = editor.session();
+    session.tool("Bash", bash("touch made")).err();
+    editor.request(
+        "copydesk/trust",
+        json!({ "root": crate::workspace::uri(workspace.root()), "trusted": true }),
+    );
+    session.tool("Bash", bash("touch made")).ok();
+    assert_eq!(editor.asked(ASKED).len(), 1);
+}

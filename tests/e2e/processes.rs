@@ -83,6 +83,22 @@ fn a_cancelled_call_ends_the_whole_group() {
 }
 
 #[test]
+fn a_card_can_be_cancelled_by_itself() {
+    let (_workspace, editor) = desk();
+    let session = editor.session();
+    let call = session.begin_tool("Bash", bash("sleep 3019.25"));
+    until("the command to run", STARTED, || !processes(&["sleep", "3019.25"]).is_empty());
+    let card = session.wait_card("execute", "in_progress")["toolCallId"].clone();
+    editor.request(
+        "copydesk/toolCall/cancel",
+        json!({ "sessionId": session.id, "toolCallId": card }),
+    );
+    session.finish_tool(call).err();
+    session.wait_card("execute", "cancelled");
+    until("the command to be gone", GONE, || processes(&["sleep", "3019.25"]).is_empty());
+}
+
+#[test]
 fn output_comes_in_order_from_both_streams_with_its_exit_code() {
     let (_workspace, editor) = desk();
     let called = editor.tool("Bash", bash("echo first; echo second >&2; echo third; exit 3"));
