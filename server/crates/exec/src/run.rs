@@ -344,7 +344,7 @@ impl Driver {
                         self.source = Source::Closed;
                     } else {
                         self.run.push(&buffer[..count]);
-                        self.live.push(&buffer[..count]);
+                        self.live.push(&buffer[..count], Instant::now());
                     }
                 }
                 exit = self.group.exited(), if !exited => {

@@ -49,6 +49,7 @@ pub fn supervise_main() -> ! {
 }
 
 fn run() -> io::Result<()> {
+    keep_descriptors_to_ourselves();
     let socket = rustix::io::fcntl_dupfd_cloexec(io::stdin().as_fd(), 3)?;
     let null = rustix::fs::open(
         "/dev/null",
@@ -62,6 +63,23 @@ fn run() -> io::Result<()> {
     rustix::process::chdir("/")?;
     become_reaper()?;
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(serve(socket))
+}
+
+/// Whoever started the server may have left descriptors open for it; no command is to get them.
+#[expect(unsafe_code, reason = "descriptors that no one here owns are known by number only")]
+fn keep_descriptors_to_ourselves() {
+    use rustix::fs::{Dir, Mode, OFlags, open};
+    use rustix::io::{FdFlags, fcntl_setfd};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let Ok(listing) = open("/dev/fd", flags, Mode::empty()) else { return };
+    let Ok(listing) = Dir::new(listing) else { return };
+    let numbers = listing.filter_map(|entry| entry.ok()?.file_name().to_str().ok()?.parse().ok());
+    for number in numbers.filter(|number: &i32| *number > 2) {
+        // SAFETY: it was open a moment ago and this process has no other thread to close it; if
+        // it were not, the call would fail.
+        let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(number) };
+        let _ = fcntl_setfd(descriptor, FdFlags::CLOEXEC);
+    }
 }
 
 async fn serve(socket: OwnedFd) -> io::Result<()> {

@@ -5,7 +5,9 @@ use std::time::Duration;
 use exec::{Ended, Exit, Promotion, SpawnError, Status, Wait, interactive_reason};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Session, create_folder, eventually, is_alive, pids, read, real_path, size, within};
+use crate::support::{
+    Session, create_folder, eventually, is_alive, pids, read, real_path, size, within,
+};
 
 #[track_caller]
 fn check_group_alive(ended: &Ended) -> exec::JobId {
@@ -205,7 +207,7 @@ async fn case_17_cancel_ends_the_group() {
     let script = "trap '' TERM; sleep 3000 & sleep 3000 & jobs -p; echo $$; wait; wait; wait";
     let call = session.jobs.run(session.command(script), &cancel);
     let cancelling = async {
-        eventually("output", || session.told.output.lock().unwrap().ends_with(b"\n")).await;
+        session.printed_lines(3).await;
         cancel.cancel();
     };
     let (ran, ()) = within(async { tokio::join!(call, cancelling) }).await;

@@ -1,7 +1,9 @@
 //! Real processes under the real supervisor.
 
+#![allow(clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")]
+
 mod ends;
 mod foreground;
 mod jobs;
-mod support;
 mod supervisor;
+mod support;

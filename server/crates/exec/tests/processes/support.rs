@@ -81,6 +81,12 @@ impl Session {
         }
     }
 
+    /// Waits until all commands together have printed so many lines.
+    pub async fn printed_lines(&self, count: usize) {
+        let lines = || self.told.output.lock().unwrap().split(|byte| *byte == b'\n').count() - 1;
+        eventually("output", || lines() == count).await;
+    }
+
     pub fn row(&self, job: &JobId) -> JobRow {
         self.jobs.list(Listed::All).into_iter().find(|row| row.job == *job).unwrap()
     }

@@ -11,7 +11,7 @@ fn main() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[1..] {
         ["supervise"] => exec::supervise_main(),
-        ["hold", folder, script] => hold(&arguments[0], Path::new(folder), script),
+        ["hold", folder, script] => hold(arguments[0], Path::new(folder), script),
         _ => std::process::exit(2),
     }
 }
