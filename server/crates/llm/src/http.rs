@@ -4,6 +4,7 @@
 //! request is repeated only while nothing of an answer was delivered.
 
 mod answer;
+mod client;
 mod fault;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use self::client::{Client, is_loopback};
 use crate::settings::shown;
 use crate::wire::{Host, Wire};
 use crate::{Error, EventStream, Provider, Request, Settings};
@@ -26,7 +28,7 @@ pub(crate) struct HttpProvider {
 
 /// What all requests of a provider share.
 struct Link {
-    client: reqwest::Client,
+    client: Client,
     wire: Arc<dyn Wire>,
     name: String,
     /// Without trailing slash; never shown as it is, because it may hold credentials.
@@ -68,27 +70,7 @@ impl HttpProvider {
         let key_source =
             key.map(|_| settings.key_source.clone().unwrap_or_else(|| variable.to_owned()));
 
-        let mut client = reqwest::Client::builder()
-            .http1_only() // one connection per answer: closing it is the hang-up the server sees
-            .redirect(reqwest::redirect::Policy::none()) // a key must not follow one
-            .connect_timeout(settings.connect_timeout)
-            .pool_idle_timeout(Duration::from_secs(60))
-            .user_agent(concat!("copydesk/", env!("CARGO_PKG_VERSION")));
-        if loopback {
-            client = client.no_proxy();
-        } else if let Some(proxy) = &settings.proxy {
-            let proxy = reqwest::Proxy::all(proxy.as_str()).map_err(|_| {
-                Error::Network(format!(
-                    "`proxy` of {} is not a URL such as http://host:3128",
-                    settings.name
-                ))
-            })?;
-            client = client.proxy(proxy);
-        }
-        let client = client.build().map_err(|e| {
-            Error::Network(format!("cannot prepare TLS for {}: {}", settings.name, fault::root(&e)))
-        })?;
-
+        let client = Client::new(&settings, &url)?;
         let mut base = url.clone();
         base.set_query(None);
         base.set_fragment(None);
@@ -146,7 +128,7 @@ impl Provider for HttpProvider {
 
 impl HttpProvider {
     async fn list(&self, url: &str) -> Result<Vec<String>, Error> {
-        let request = self.link.client.get(url).headers(self.link.headers.clone());
+        let request = self.link.client.get()?.get(url).headers(self.link.headers.clone());
         let response = request.send().await.map_err(|e| self.link.no_connection(url, &e).error)?;
         if !response.status().is_success() {
             return Err(self.link.refused(url, response).await.error);
@@ -178,15 +160,6 @@ fn base_url(text: &str, provider: &str) -> Result<Url, Error> {
     };
     let url = Url::parse(text).map_err(|_| wrong())?;
     if matches!(url.scheme(), "http" | "https") && url.has_host() { Ok(url) } else { Err(wrong()) }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(url::Host::Ipv4(ip)) => ip.is_loopback() || ip.is_unspecified(),
-        Some(url::Host::Ipv6(ip)) => ip.is_loopback() || ip.is_unspecified(),
-        None => false,
-    }
 }
 
 /// All headers of a request, and the values that must not be shown.

@@ -146,8 +146,8 @@ impl Answer {
         );
         // A local server may read a long prompt for minutes before its first byte.
         let wait = if link.loopback { link.idle_timeout * 10 } else { link.idle_timeout };
-        let request =
-            link.client.post(&self.url).headers(link.headers.clone()).body(self.body.clone());
+        let client = link.client.get().map_err(Failure::last)?;
+        let request = client.post(&self.url).headers(link.headers.clone()).body(self.body.clone());
         let response = match tokio::time::timeout(wait, request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(e)) => return Err(link.no_connection(&self.url, &e)),
