@@ -4,12 +4,12 @@
 //! old text. Work is bounded on every shape of text: hashes of all lines in one pass, a rolling
 //! window over them, and a close look at a bounded number of places.
 
-mod closest;
-mod forms;
-mod indent;
-mod index;
+pub(crate) mod closest;
+pub(crate) mod forms;
+pub(crate) mod indent;
+pub(crate) mod index;
 mod splice;
-mod verbatim;
+pub(crate) mod verbatim;
 mod window;
 
 use crate::changeset::ChangeSet;
@@ -147,6 +147,7 @@ fn attempt(
     let other_ending = if old.contains('\r') { LineEnding::Lf } else { LineEnding::CrLf };
     let converted = to_ending(old, other_ending);
     if converted != old
+        && (other_ending == LineEnding::Lf || has_cr(text))
         && let Some(result) = verbatim::replace(text, &converted, new, which, Tier::LineEndings)
     {
         return result;
@@ -161,6 +162,10 @@ fn attempt(
             Err(FindError::NotFound { closest: closest::find(text, &index, &wanted) })
         }
     }
+}
+
+fn has_cr(text: &Rope) -> bool {
+    text.chunks().any(|chunk| memchr::memchr(b'\r', chunk.as_bytes()).is_some())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod diff;
 pub mod find;
 mod linediff;
 pub mod lines;
+pub mod patch;
 mod pieces;
 pub mod position;
 pub mod verify;

@@ -70,7 +70,7 @@ fn by_lines(text: &Rope, index: &Index, wanted: &Wanted) -> Option<Closest> {
 fn by_words(text: &Rope, index: &Index, wanted: &Wanted) -> Option<Closest> {
     let mut tokens: Vec<(usize, &str)> = Vec::new();
     for (offset, line) in wanted.lines.iter().enumerate().take(200) {
-        tokens.extend(words(line, 3).into_iter().map(|word| (offset, &line[word])));
+        tokens.extend(words(line, 3).into_iter().take(20).map(|word| (offset, &line[word])));
     }
     tokens.sort_by_key(|(offset, word)| (std::cmp::Reverse(word.len()), *offset));
     tokens.dedup_by_key(|(_, word)| *word);

@@ -47,6 +47,9 @@ pub(crate) fn relation(file: &str, old: &str) -> Option<Tier> {
     if file.split_ascii_whitespace().eq(old.split_ascii_whitespace()) {
         return Some(if lead(file) == lead(old) { Tier::Whitespace } else { Tier::Indentation });
     }
+    if file.is_ascii() && old.is_ascii() {
+        return None;
+    }
     let (file, old) = (folded(file), folded(old));
     file.split_ascii_whitespace().eq(old.split_ascii_whitespace()).then_some(Tier::Unicode)
 }

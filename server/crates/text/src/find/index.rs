@@ -138,11 +138,11 @@ impl Index {
         }
     }
 
-    /// First lines of the windows whose hashes are `wanted`, at most `most`.
-    pub(crate) fn windows(&self, wanted: &[u64], most: usize) -> Vec<usize> {
+    /// First lines, from `from` on, of the windows whose hashes are `wanted`; at most `most`.
+    pub(crate) fn windows(&self, wanted: &[u64], from: usize, most: usize) -> Vec<usize> {
         const BASE: u64 = 0x0000_0100_0000_01b3;
         let size = wanted.len();
-        if size == 0 || size > self.len() {
+        if size == 0 || from + size > self.len() {
             return Vec::new();
         }
         let roll = |hashes: &[u64]| {
@@ -150,10 +150,10 @@ impl Index {
         };
         let target = roll(wanted);
         let top = (1..size).fold(1u64, |power, _| power.wrapping_mul(BASE));
-        let mut sum = roll(&self.hashes[..size]);
+        let mut sum = roll(&self.hashes[from..from + size]);
         let mut found = Vec::new();
-        for start in 0..=self.len() - size {
-            if start > 0 {
+        for start in from..=self.len() - size {
+            if start > from {
                 sum = sum.wrapping_sub(self.hashes[start - 1].wrapping_mul(top));
                 sum = sum.wrapping_mul(BASE).wrapping_add(self.hashes[start + size - 1]);
             }

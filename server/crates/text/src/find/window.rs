@@ -12,8 +12,9 @@ use crate::{linediff, pieces};
 use ropey::Rope;
 use std::borrow::Cow;
 
-/// Windows looked at closely.
-const MOST_WINDOWS: usize = 256;
+/// Windows looked at closely, and the bytes read for that.
+const MOST_WINDOWS: usize = 128;
+const MOST_READ: usize = 1 << 20;
 
 /// Occurrences of a word looked at for a line inside a longer one.
 const MOST_WORDS: usize = 1000;
@@ -94,16 +95,31 @@ fn whole_lines(text: &Rope, index: &Index, wanted: &Wanted) -> Vec<Candidate> {
     if wanted.hashes.iter().all(|hash| *hash == BLANK) {
         return Vec::new();
     }
-    let windows = index.windows(&wanted.hashes, MOST_WINDOWS);
-    windows.into_iter().filter_map(|line| classified(text, index, wanted, line)).collect()
+    let windows = index.windows(&wanted.hashes, 0, MOST_WINDOWS);
+    let mut left = MOST_READ;
+    let mut candidates = Vec::new();
+    for line in windows {
+        candidates.extend(classified(text, index, wanted, line, &mut left));
+        if left == 0 {
+            break;
+        }
+    }
+    candidates
 }
 
 /// The window that starts at `line`, on the strictest tier that holds for all its lines.
-fn classified(text: &Rope, index: &Index, wanted: &Wanted, line: usize) -> Option<Candidate> {
+fn classified(
+    text: &Rope,
+    index: &Index,
+    wanted: &Wanted,
+    line: usize,
+    left: &mut usize,
+) -> Option<Candidate> {
     let mut tier = Tier::LineEndings;
     let mut leads: Vec<(String, String)> = Vec::new();
     for (offset, old) in wanted.lines.iter().enumerate() {
         let file = index.line(text, line + offset);
+        *left = left.saturating_sub(file.len());
         tier = tier.max(forms::relation(&file, old)?);
         if !forms::is_blank(old) {
             leads.push((forms::lead(old).to_owned(), forms::lead(&file).to_owned()));
