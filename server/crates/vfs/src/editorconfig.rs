@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::disk::{self, FileKind};
 use crate::encoding::Encoding;
@@ -110,14 +110,19 @@ fn key_value(line: &str) -> Option<(String, String)> {
 }
 
 /// A section without a slash is about names in any folder, one with a slash about the path from the settings file.
-fn section_glob(section: &str) -> Option<GlobMatcher> {
+fn section_glob(section: &str) -> Option<GlobSet> {
     let pattern = match section.strip_prefix('/') {
         Some(rest) => rest.to_owned(),
         None if section.contains('/') => section.to_owned(),
         None => format!("**/{section}"),
     };
-    let glob = GlobBuilder::new(&number_ranges(&pattern)).literal_separator(true).build().ok()?;
-    Some(glob.compile_matcher())
+    let pattern = number_ranges(&pattern);
+    // `**` within a name reaches into folders here; in globs it is a part of the path by itself.
+    let mut globs = GlobSetBuilder::new();
+    for pattern in [pattern.clone(), pattern.replace("**", "**/*").replace("*/*/", "*/")] {
+        globs.add(GlobBuilder::new(&pattern).literal_separator(true).build().ok()?);
+    }
+    globs.build().ok()
 }
 
 /// `{1..3}` means the numbers between; globs know only lists.
@@ -190,7 +195,10 @@ fn from_neighbours(path: &Path) -> Option<Eol> {
         .filter(|entry| entry.kind == FileKind::File && !crate::guard::is_sensitive(&entry.path))
         .map(|entry| entry.path)
         .collect();
-    files.sort_by_key(|file| file.extension() != path.extension());
+    let same_kind = |file: &PathBuf| file.extension() == path.extension();
+    if files.iter().any(same_kind) {
+        files.retain(same_kind);
+    }
     let (mut lf, mut crlf) = (0, 0);
     for file in files.into_iter().take(NEIGHBOURS) {
         let Ok(bytes) = disk::read_bytes(&file, MAX_NEIGHBOUR) else { continue };

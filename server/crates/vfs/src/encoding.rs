@@ -156,6 +156,8 @@ pub(crate) fn detect(bytes: &[u8]) -> Detected {
     Detected::plain(legacy_or_damaged(bytes))
 }
 
+/// Shorter files say too little about where their NUL bytes stand.
+const MIN_WIDE: usize = 8;
 /// Statistics see this much of a file.
 const DETECT_BYTES: usize = 64 * 1024;
 
@@ -165,7 +167,10 @@ fn wide_without_bom(bytes: &[u8], head: &[u8]) -> Option<Encoding> {
     for (at, _) in head.iter().enumerate().filter(|(_, byte)| **byte == 0) {
         zeros[at % 4] += 1;
     }
-    let quarter = head.len().div_ceil(4).max(1);
+    if bytes.len() < MIN_WIDE {
+        return None;
+    }
+    let quarter = head.len().div_ceil(4);
     let mostly = |count: usize| count * 10 >= quarter * 9;
     let rarely = |count: usize| count * 10 <= quarter;
     let [a, b, c, d] = zeros;
@@ -174,9 +179,17 @@ fn wide_without_bom(bytes: &[u8], head: &[u8]) -> Option<Encoding> {
         Encoding::Utf32Le
     } else if bytes.len().is_multiple_of(4) && mostly(a) && mostly(b) && mostly(c) && rarely(d) {
         Encoding::Utf32Be
-    } else if bytes.len().is_multiple_of(2) && (b + d) * 2 >= quarter && rarely(a) && rarely(c) {
+    } else if bytes.len().is_multiple_of(2)
+        && (b + d) * 10 >= quarter * 14
+        && rarely(a)
+        && rarely(c)
+    {
         Encoding::Utf16Le
-    } else if bytes.len().is_multiple_of(2) && (a + c) * 2 >= quarter && rarely(b) && rarely(d) {
+    } else if bytes.len().is_multiple_of(2)
+        && (a + c) * 10 >= quarter * 14
+        && rarely(b)
+        && rarely(d)
+    {
         Encoding::Utf16Be
     } else {
         return None;
@@ -196,7 +209,7 @@ fn legacy_or_damaged(bytes: &[u8]) -> Encoding {
         valid += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
         invalid += usize::from(!chunk.invalid().is_empty());
     }
-    if valid > invalid {
+    if valid > 0 && valid >= invalid {
         return Encoding::Utf8;
     }
     let mut detector = chardetng::EncodingDetector::new();

@@ -285,3 +285,6 @@ impl Vfs {
         tree::run(self, query, cancelled)
     }
 }
+
+#[cfg(test)]
+mod tests;

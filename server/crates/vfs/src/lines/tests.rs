@@ -1,1 +1,39 @@
-//! tests
+use std::io::Write;
+
+use super::*;
+
+#[track_caller]
+fn check(text: &str, first: i64, limit: usize, expected: (usize, &[&str], usize)) {
+    let wanted = Wanted { first, limit, max_bytes: 1 << 20, max_line_bytes: 100 };
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let held = of_rope(&Rope::from_str(text), &wanted);
+    let streamed = of_file(file.path(), text.len() as u64, &wanted).unwrap();
+    assert_eq!(held, streamed);
+    assert_eq!(
+        (held.first, held.lines.as_slice(), held.total),
+        (expected.0, &expected.1.iter().map(|s| s.to_string()).collect::<Vec<_>>()[..], expected.2)
+    );
+}
+
+#[test]
+fn ranges_are_the_same_held_or_streamed() {
+    check("a\nb\nc\n", 1, 10, (1, &["a", "b", "c"], 3));
+    check("a\nb\nc", 2, 1, (2, &["b"], 3));
+    check("a\r\nb\r\n", 2, 5, (2, &["b"], 2));
+    check("a\nb\nc\n", -2, 5, (2, &["b", "c"], 3));
+    check("a\nb\n", -9, 1, (1, &["a"], 2));
+    check("a\nb\n", 9, 1, (0, &[], 2));
+    check("", 1, 1, (0, &[], 0));
+    check("\n\n", 1, 5, (1, &["", ""], 2));
+}
+
+#[test]
+fn long_lines_are_cut_at_characters_and_bytes_are_limited() {
+    let wanted = Wanted { first: 1, limit: 10, max_bytes: 8, max_line_bytes: 4 };
+    let range = of_rope(&Rope::from_str("abcé\nxy\nlast\n"), &wanted);
+    assert_eq!(
+        (range.lines, range.cut, range.full),
+        (vec!["abc".to_owned(), "xy".to_owned()], vec![1], true)
+    );
+}

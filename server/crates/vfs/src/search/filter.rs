@@ -127,6 +127,3 @@ pub(super) fn types(names: &[String]) -> Result<Option<Types>, QueryError> {
 pub(super) fn is_withheld(path: &Path, allowed: &[PathBuf]) -> bool {
     crate::guard::is_sensitive(path) && !allowed.iter().any(|allowed| allowed == path)
 }
-
-#[cfg(test)]
-mod tests;

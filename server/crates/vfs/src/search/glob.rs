@@ -112,6 +112,3 @@ fn named_files(root: &Path, patterns: &[String]) -> Option<Vec<PathBuf>> {
             .collect(),
     )
 }
-
-#[cfg(test)]
-mod tests;

@@ -384,6 +384,3 @@ impl Targets {
 fn is_of(types: Option<&Types>, path: &Path) -> bool {
     types.is_none_or(|types| types.matched(path, false).is_whitelist())
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 use std::path::Path;
 
-use grep::matcher::Matcher;
+use grep::matcher::{LineTerminator, Matcher};
 use grep::regex::{RegexMatcher, RegexMatcherBuilder};
 use grep::searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
@@ -28,6 +28,7 @@ pub(super) struct Pattern {
     after: usize,
     multiline: bool,
     ascii: bool,
+    crlf: bool,
     pub max_matches: u64,
     pub max_bytes: usize,
     max_line_bytes: usize,
@@ -47,11 +48,20 @@ impl Pattern {
             after: query.after,
             multiline: query.multiline,
             ascii: query.pattern.is_ascii(),
+            crlf: minds_crlf(query),
             max_matches: max_matches.min(MAX_MATCHES),
             max_bytes: query.max_bytes.max(1),
             max_line_bytes: query.max_line_bytes.max(1),
         })
     }
+}
+
+/// Whether `$` must also stand before `\r\n`; a pattern that speaks of `\r` itself cannot have that.
+fn minds_crlf(query: &GrepQuery) -> bool {
+    !query.multiline
+        && !query.literal
+        && query.pattern.contains('$')
+        && !query.pattern.contains("\\r")
 }
 
 fn matcher(query: &GrepQuery) -> Result<RegexMatcher, QueryError> {
@@ -61,8 +71,7 @@ fn matcher(query: &GrepQuery) -> Result<RegexMatcher, QueryError> {
         builder.dot_matches_new_line(true);
     } else {
         builder.line_terminator(Some(b'\n'));
-        // `$` also stands before `\r\n`; a pattern that speaks of `\r` itself cannot have that.
-        if !query.literal && query.pattern.contains('$') && !query.pattern.contains("\\r") {
+        if minds_crlf(query) {
             builder.crlf(true);
         }
     }
@@ -111,11 +120,8 @@ pub(super) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub fn new(pattern: &'a Pattern) -> Scanner<'a> {
-        let searcher = SearcherBuilder::new()
-            .line_number(true)
+        let searcher = searcher(pattern)
             .multi_line(pattern.multiline)
-            .before_context(if pattern.mode == GrepMode::Lines { pattern.before } else { 0 })
-            .after_context(if pattern.mode == GrepMode::Lines { pattern.after } else { 0 })
             .bom_sniffing(false)
             .binary_detection(BinaryDetection::none())
             .build();
@@ -188,18 +194,7 @@ impl<'a> Scanner<'a> {
             return Err(Skipped::Unreadable(io::Error::other("too large to search across lines")));
         }
         let (file, _) = disk::open_regular(path).map_err(Skipped::Unreadable)?;
-        let mut searcher = SearcherBuilder::new()
-            .line_number(true)
-            .before_context(if self.pattern.mode == GrepMode::Lines {
-                self.pattern.before
-            } else {
-                0
-            })
-            .after_context(if self.pattern.mode == GrepMode::Lines {
-                self.pattern.after
-            } else {
-                0
-            })
+        let mut searcher = searcher(self.pattern)
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(MAX_WHOLE))
             .build();
@@ -209,6 +204,18 @@ impl<'a> Scanner<'a> {
             .map_err(Skipped::Unreadable)?;
         Ok(Some(sink.hits).filter(|hits| hits.matches > 0))
     }
+}
+
+fn searcher(pattern: &Pattern) -> SearcherBuilder {
+    let mut builder = SearcherBuilder::new();
+    builder.line_number(true);
+    if pattern.crlf {
+        builder.line_terminator(LineTerminator::crlf());
+    }
+    if pattern.mode == GrepMode::Lines {
+        builder.before_context(pattern.before).after_context(pattern.after);
+    }
+    builder
 }
 
 /// Fills `buffer` with a file; `false` when it is too large for that.

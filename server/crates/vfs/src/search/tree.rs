@@ -148,6 +148,3 @@ impl Tree<'_> {
         entries
     }
 }
-
-#[cfg(test)]
-mod tests;

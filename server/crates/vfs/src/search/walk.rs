@@ -334,6 +334,3 @@ pub(super) fn watched(work: impl FnOnce() + Send, stop: &AtomicBool, cancelled: 
         }
     });
 }
-
-#[cfg(test)]
-mod tests;

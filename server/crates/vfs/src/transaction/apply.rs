@@ -47,6 +47,7 @@ pub(crate) fn run(journal: &Journal, plan: Plan) -> Result<Committed, CommitErro
     if let Some(intent) = intent {
         intent.done();
     }
+    remove_folders(&plan.emptied);
     let touched = steps
         .iter()
         .map(|step| Touched { path: step.named.clone(), hash: step.after.as_ref().map(Node::hash) })

@@ -109,6 +109,8 @@ pub(crate) struct Step {
 /// Steps in the order of their first mention.
 pub(crate) struct Plan {
     pub steps: Vec<Step>,
+    /// Removed at the end, where they are empty; the outermost first.
+    pub emptied: Vec<PathBuf>,
 }
 
 /// The state of paths while steps are worked out.
@@ -138,7 +140,7 @@ impl Plan {
                 }
             }
         }
-        Ok(Plan { steps: draft.steps })
+        Ok(Plan { steps: draft.steps, emptied: Vec::new() })
     }
 
     /// The way back from a transaction.
@@ -164,7 +166,7 @@ impl Plan {
                 (before, _) => before,
             };
         }
-        Ok(Plan { steps: draft.steps })
+        Ok(Plan { steps: draft.steps, emptied: undo.folders.clone() })
     }
 }
 
