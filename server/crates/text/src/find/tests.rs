@@ -66,6 +66,20 @@ fn exact_across_chunks() {
 }
 
 #[test]
+fn exact_among_long_lines() {
+    let long = "abcdefghi ".repeat(60);
+    let file: String = (0..40).map(|line| format!("{long}{line}\n")).collect();
+    let old = format!("ghi 7\n{long}8\n{long}9\n{}", &long[..30]);
+    check(&file, &old, "x", Tier::Exact, &file.replacen(&old, "x", 1));
+    let crlf = file.replace('\n', "\r\n");
+    let expected = crlf.replacen(&old.replace('\n', "\r\n"), "x", 1);
+    check(&crlf, &old, "x", Tier::LineEndings, &expected);
+    let same = format!("{long}\n").repeat(7);
+    check_ambiguous(&same, &same[..3 * (long.len() + 1)], "", Tier::Exact, &[1, 2, 3, 4, 5]);
+    check_all(&same, &same[..3 * (long.len() + 1)], "x\n", &[1, 4], &format!("x\nx\n{long}\n"));
+}
+
+#[test]
 fn refuses_pointless_requests() {
     let rope = Rope::from_str("a\r\nb\r\n");
     assert_eq!(replace(&rope, "a", "a", Occurrences::One), Err(FindError::Identical));

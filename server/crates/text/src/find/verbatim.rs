@@ -1,7 +1,7 @@
 //! Byte-for-byte search over the chunks of a rope, and literal replacement.
 
 use crate::changeset::{ChangeSet, Edit};
-use crate::find::index::Wanted;
+use crate::find::index::{Index, Wanted, content_len, hash};
 use crate::find::splice::{Found, splice};
 use crate::find::{FindError, Occurrences, Replacement, Tier};
 use crate::lines::LineEnding;
@@ -14,6 +14,9 @@ const BLOCK: usize = 64 * 1024;
 
 /// Overlapping occurrences listed for an ambiguous text.
 const MOST_LISTED: usize = 100;
+
+/// Average length of lines from which their hashes find a block faster than its bytes do.
+const LONG_LINE: usize = 512;
 
 /// How occurrences that overlap count.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,9 +33,15 @@ pub(crate) fn replace(
     which: Occurrences,
     tier: Tier,
 ) -> Option<Result<Replacement, FindError>> {
-    let hits = match which {
-        Occurrences::One => search(text, old, Overlaps::Count, MOST_LISTED),
-        Occurrences::All => search(text, old, Overlaps::Skip, usize::MAX),
+    let (overlaps, most) = match which {
+        Occurrences::One => (Overlaps::Count, MOST_LISTED),
+        Occurrences::All => (Overlaps::Skip, usize::MAX),
+    };
+    let has_long_lines = text.len_bytes() / text.len_lines() > LONG_LINE;
+    let hits = if has_long_lines && old.matches('\n').count() >= 2 {
+        search_lines(text, old, overlaps, most)
+    } else {
+        search(text, old, overlaps, most)
     };
     if hits.is_empty() {
         return None;
@@ -92,6 +101,32 @@ pub(crate) fn search(text: &Rope, needle: &str, overlaps: Overlaps, most: usize)
         buffer.drain(..keep);
         base += keep;
         next = next.max(base);
+    }
+    hits
+}
+
+/// As [`search`], for a needle of three lines or more: byte search is slow where long lines repeat
+/// themselves, so the whole lines inside the needle are found by their hashes first.
+fn search_lines(text: &Rope, needle: &str, overlaps: Overlaps, most: usize) -> Vec<usize> {
+    let lines = linediff::split(needle);
+    let last = if needle.ends_with('\n') { lines.len() } else { lines.len() - 1 };
+    let hashes: Vec<u64> =
+        lines[1..last].iter().map(|line| hash(&line[..content_len(line)])).collect();
+    let index = Index::of(text);
+    let mut hits = Vec::new();
+    let mut next = 0;
+    for line in index.windows(&hashes, 0, usize::MAX) {
+        let Some(start) = index.start(line).checked_sub(lines[0].len()) else { continue };
+        let found = start >= next
+            && pieces::floor(text, start) == start
+            && pieces::slice(text, start..start + needle.len()) == *needle;
+        if found {
+            hits.push(start);
+            next = start + if overlaps == Overlaps::Skip { needle.len() } else { 1 };
+            if hits.len() == most {
+                break;
+            }
+        }
     }
     hits
 }
