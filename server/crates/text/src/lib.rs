@@ -3,6 +3,7 @@
 //! Every offset is a byte offset into UTF-8 unless a name says otherwise. No IO, no async, no wire
 //! types; nothing here panics on input. Rope lines end at `\n` only (ropey's LF-only line index).
 
+pub mod anchors;
 pub mod between;
 pub mod changeset;
 pub mod diff;
