@@ -168,7 +168,9 @@ impl Document {
             self.step(change, unit);
         }
         self.version = version;
-        self.hash = Arc::default();
+        if Arc::strong_count(&self.hash) > 1 || self.hash.get().is_some() {
+            self.hash = Arc::default();
+        }
         self.changed = SystemTime::now();
         self.dirty = match self.expected.iter().position(|e| same_text(&e.after, &self.rope)) {
             Some(at) => {

@@ -26,6 +26,12 @@ pub(crate) struct Intent {
     _lock: File,
 }
 
+/// A transaction whose process died in the middle of it.
+pub(crate) struct Dead {
+    pub process: u32,
+    pub undo: Undo,
+}
+
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl Journal {
@@ -88,7 +94,7 @@ impl Journal {
     }
 
     /// Records that dead processes left behind, each removed as it is handed out.
-    pub fn left_behind(&self) -> Vec<Undo> {
+    pub fn left_behind(&self) -> Vec<Dead> {
         let Journal::Disk(dir) = self else { return Vec::new() };
         let entries = fs::read_dir(dir.join("journal")).into_iter().flatten().flatten();
         entries.filter_map(|entry| take_dead(&entry.path())).collect()
@@ -104,7 +110,8 @@ impl Intent {
     }
 }
 
-fn take_dead(path: &Path) -> Option<Undo> {
+fn take_dead(path: &Path) -> Option<Dead> {
+    let process = path.file_stem()?.to_str()?.split_once('-')?.0.parse().ok()?;
     let file = File::open(path).ok()?;
     file.try_lock().ok()?;
     let undo = fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -113,7 +120,7 @@ fn take_dead(path: &Path) -> Option<Undo> {
         tracing::warn!(path = %path.display(), %error, "an old transaction's record cannot be removed");
         return None;
     }
-    undo
+    Some(Dead { process, undo: undo? })
 }
 
 fn blob_path(dir: &Path, hash: [u8; 32]) -> PathBuf {

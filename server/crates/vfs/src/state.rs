@@ -169,6 +169,14 @@ pub fn lock(path: &Path) -> io::Result<Option<Lock>> {
     }
 }
 
+/// Opens a private file for appending bytes, creating it and its folders.
+pub fn append_file(path: &Path) -> io::Result<File> {
+    if let Some(parent) = path.parent() {
+        private_dir(parent)?;
+    }
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}
+
 /// Makes a folder and its parents, each new one for the person alone.
 pub fn private_dir(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)

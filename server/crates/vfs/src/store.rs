@@ -366,15 +366,16 @@ impl Vfs {
         disk::list_dir(path)
     }
 
-    /// Existing paths, open documents included, that a missing `path` may have meant; nearest first.
+    /// Existing paths a missing `path` may have meant: its neighbours, open documents, and files of its name that
+    /// searches came by. Nearest first.
     pub fn similar(&self, path: &Path) -> Vec<PathBuf> {
-        let open: Vec<PathBuf> = self
-            .state()
-            .open
-            .keys()
-            .filter_map(|location| location.path().map(Path::to_owned))
-            .collect();
-        suggest::similar(path, &open)
+        let named = path.file_name().map(|name| self.lists().named(name)).unwrap_or_default();
+        let state = self.state();
+        let open = state.open.keys().filter_map(|location| location.path().map(Path::to_owned));
+        let elsewhere: Vec<PathBuf> =
+            named.into_iter().filter(|file| disk::stat(file).is_ok()).chain(open).collect();
+        drop(state);
+        suggest::similar(path, &elsewhere)
     }
 
     /// How a new file at `path` should be spelled: `.editorconfig`, then `.gitattributes`, then its neighbours.
@@ -417,9 +418,10 @@ fn decode_for_compare(path: &Path, text: &str) -> Option<Decoded> {
     if same_but_line_endings(&detected.text, text) {
         return Some(detected);
     }
-    // What the detection takes for a legacy charset the editor may show as UTF-8 with damage.
+    // What the detection takes for a legacy charset this editor shows as UTF-8 with damage, and will save so.
     let utf8 = decode_as(bytes, Detected::UTF_8);
-    Some(if same_but_line_endings(&utf8.text, text) { utf8 } else { detected })
+    let shows_damage = utf8.damaged && text.contains(char::REPLACEMENT_CHARACTER);
+    Some(if shows_damage { utf8 } else { detected })
 }
 
 #[cfg(test)]

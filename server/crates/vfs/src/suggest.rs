@@ -9,8 +9,8 @@ const MAX: usize = 3;
 /// Folder entries looked at, at most.
 const ENTRIES: usize = 2_000;
 
-/// The nearest names beside `path`, and open documents with its file name; nearest first.
-pub(crate) fn similar(path: &Path, open: &[PathBuf]) -> Vec<PathBuf> {
+/// The nearest names beside `path` and among files known elsewhere; nearest first.
+pub(crate) fn similar(path: &Path, elsewhere: &[PathBuf]) -> Vec<PathBuf> {
     let Some(name) = path.file_name().map(|name| name.to_string_lossy().to_lowercase()) else {
         return Vec::new();
     };
@@ -19,7 +19,7 @@ pub(crate) fn similar(path: &Path, open: &[PathBuf]) -> Vec<PathBuf> {
         .into_iter()
         .take(ENTRIES)
         .map(|entry| entry.path)
-        .chain(open.iter().cloned())
+        .chain(elsewhere.iter().cloned())
         .filter(|candidate| candidate != path && !crate::guard::is_sensitive(candidate))
         .filter_map(|candidate| {
             let other = candidate.file_name()?.to_string_lossy().to_lowercase();

@@ -39,6 +39,8 @@ pub struct Committed {
 pub struct Touched {
     /// As the caller wrote it.
     pub path: PathBuf,
+    /// Where it really is, links resolved.
+    pub real: PathBuf,
     /// Of the new decoded text (`Snapshot::hash`); `None` when nothing is there any more.
     pub hash: Option<[u8; 32]>,
 }

@@ -17,10 +17,14 @@ fn insert(line: u32, character: u32, text: &str) -> Vec<TextChange> {
     vec![TextChange { range: Some((here, here)), text: text.to_owned() }]
 }
 
-fn state(version: i32, dirty: bool) -> EditorState {
+fn unsaved(version: i32) -> EditorState {
+    EditorState { dirty: true, ..saved(version) }
+}
+
+fn saved(version: i32) -> EditorState {
     EditorState {
         version,
-        dirty,
+        dirty: false,
         encoding: "utf-8".to_owned(),
         bom: false,
         eol: Eol::Lf,
@@ -65,7 +69,7 @@ fn a_change_of_ours_is_not_the_persons() {
     document.change(2, insert(0, 1, "x"), Unit::Utf16);
     document.change(3, insert(0, 2, "y"), Unit::Utf16);
     assert_eq!(document.dirty, Dirty::Ours, "an edit that came in two pieces");
-    document.editor_says(state(3, true));
+    document.editor_says(unsaved(3));
     assert_eq!(document.dirty, Dirty::Ours);
     document.change(4, insert(0, 0, "z"), Unit::Utf16);
     assert_eq!(document.dirty, Dirty::Person);
@@ -77,13 +81,13 @@ fn a_change_of_ours_is_not_the_persons() {
 #[test]
 fn the_editors_word_holds_for_its_version() {
     let mut document = open("a\n", Some(b"other\n"));
-    document.editor_says(state(1, false));
+    document.editor_says(saved(1));
     assert_eq!(document.dirty, Dirty::Clean);
-    document.editor_says(state(2, false));
+    document.editor_says(saved(2));
     document.change(2, insert(0, 0, "x"), Unit::Utf16);
     assert_eq!(document.dirty, Dirty::Clean, "undone to what is saved");
     document.change(3, insert(0, 0, "x"), Unit::Utf16);
-    document.editor_says(state(2, false));
+    document.editor_says(saved(2));
     assert_eq!(document.dirty, Dirty::Person);
 }
 

@@ -22,6 +22,8 @@ use crate::store::Vfs;
 
 /// So few files are searched by the calling thread alone.
 const FEW: usize = 48;
+/// And only if they hold no more than this many bytes, so that it can be asked in time whether it is still wanted.
+const LITTLE: u64 = 4 << 20;
 const MAX_NOTES: usize = 20;
 
 /// One text to search.
@@ -56,8 +58,8 @@ pub(super) fn run(
         return Ok(result);
     }
     let search = Search::new(&pattern, query, &targets.list);
-    if targets.list.len() <= FEW {
-        let mut scanner = Scanner::new(&pattern);
+    if targets.list.len() <= FEW && bytes_of(&targets.list) < LITTLE {
+        let mut scanner = Scanner::new(&pattern, &search.stop);
         while !search.is_over() && search.next(&mut scanner) {
             if cancelled() {
                 search.stop.store(true, Ordering::Relaxed);
@@ -70,6 +72,15 @@ pub(super) fn run(
     result.searched = search.given.load(Ordering::Relaxed).min(targets.list.len());
     search.finish(query, &mut result);
     Ok(result)
+}
+
+fn bytes_of(targets: &[Target]) -> u64 {
+    let len = |target: &Target| match (&target.buffer, target.location.path()) {
+        (Some(buffer), _) => buffer.rope.len_bytes() as u64,
+        (None, Some(path)) => disk::stat(path).map_or(0, |stat| stat.len),
+        (None, None) => 0,
+    };
+    targets.iter().map(len).sum()
 }
 
 /// A search under way, shared by its workers.
@@ -112,7 +123,7 @@ impl<'a> Search<'a> {
             std::thread::scope(|scope| {
                 for _ in 0..threads() {
                     scope.spawn(|| {
-                        let mut scanner = Scanner::new(self.pattern);
+                        let mut scanner = Scanner::new(self.pattern, &self.stop);
                         while !self.is_over() && self.next(&mut scanner) {}
                     });
                 }

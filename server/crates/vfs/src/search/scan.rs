@@ -3,8 +3,10 @@
 //! The whole text is first asked for any match at all; only what has one is searched line by line.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use grep::matcher::{LineTerminator, Matcher};
 use grep::regex::{RegexMatcher, RegexMatcherBuilder};
@@ -16,7 +18,11 @@ use crate::lines::floor;
 use crate::{binary, disk};
 
 /// Larger files are not read as a whole.
-const MAX_WHOLE: usize = 64 << 20;
+const MAX_WHOLE: usize = 8 << 20;
+/// Files up to this size are searched across lines; larger ones not at all.
+const MAX_MULTILINE: usize = 64 << 20;
+/// The longest line a file read in pieces may have.
+const MAX_LINE: usize = 64 << 20;
 /// A worker's buffer is given back when a file made it larger than this.
 const KEEP_BUFFER: usize = 8 << 20;
 
@@ -116,16 +122,18 @@ pub(super) struct Scanner<'a> {
     pattern: &'a Pattern,
     searcher: Searcher,
     buffer: Vec<u8>,
+    stop: &'a AtomicBool,
 }
 
 impl<'a> Scanner<'a> {
-    pub fn new(pattern: &'a Pattern) -> Scanner<'a> {
+    /// A set `stop` ends a search in a large file too.
+    pub fn new(pattern: &'a Pattern, stop: &'a AtomicBool) -> Scanner<'a> {
         let searcher = searcher(pattern)
             .multi_line(pattern.multiline)
             .bom_sniffing(false)
             .binary_detection(BinaryDetection::none())
             .build();
-        Scanner { pattern, searcher, buffer: Vec::new() }
+        Scanner { pattern, searcher, buffer: Vec::new(), stop }
     }
 
     /// Searches a text in memory; what makes files binary makes no buffer so.
@@ -137,7 +145,8 @@ impl<'a> Scanner<'a> {
     pub fn file(&mut self, path: &Path) -> Result<Option<Hits>, Skipped> {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
-        let result = match read_whole(path, &mut buffer) {
+        let max = if self.pattern.multiline { MAX_MULTILINE } else { MAX_WHOLE };
+        let result = match read_whole(path, &mut buffer, max) {
             Ok(true) => self.bytes(&buffer),
             Ok(false) => self.large_file(path),
             Err(error) => Err(Skipped::Unreadable(error)),
@@ -196,13 +205,25 @@ impl<'a> Scanner<'a> {
         let (file, _) = disk::open_regular(path).map_err(Skipped::Unreadable)?;
         let mut searcher = searcher(self.pattern)
             .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(MAX_WHOLE))
+            .heap_limit(Some(MAX_LINE))
             .build();
         let mut sink = Lines { pattern: self.pattern, hits: Hits::default() };
         searcher
-            .search_reader(&self.pattern.matcher, file, &mut sink)
+            .search_reader(&self.pattern.matcher, Stoppable { file, stop: self.stop }, &mut sink)
             .map_err(Skipped::Unreadable)?;
         Ok(Some(sink.hits).filter(|hits| hits.matches > 0))
+    }
+}
+
+/// A file that ends when nobody wants it any more.
+struct Stoppable<'a> {
+    file: File,
+    stop: &'a AtomicBool,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) { Ok(0) } else { self.file.read(buffer) }
     }
 }
 
@@ -219,14 +240,14 @@ fn searcher(pattern: &Pattern) -> SearcherBuilder {
 }
 
 /// Fills `buffer` with a file; `false` when it is too large for that.
-fn read_whole(path: &Path, buffer: &mut Vec<u8>) -> io::Result<bool> {
+fn read_whole(path: &Path, buffer: &mut Vec<u8>, max: usize) -> io::Result<bool> {
     let (file, stat) = disk::open_regular(path)?;
-    if stat.len > MAX_WHOLE as u64 {
+    if stat.len > max as u64 {
         return Ok(false);
     }
     buffer.reserve(usize::try_from(stat.len).unwrap_or_default().saturating_add(1));
-    file.take(MAX_WHOLE as u64 + 1).read_to_end(buffer)?;
-    Ok(buffer.len() <= MAX_WHOLE)
+    file.take(max as u64 + 1).read_to_end(buffer)?;
+    Ok(buffer.len() <= max)
 }
 
 fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {

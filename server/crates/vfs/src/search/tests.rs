@@ -334,6 +334,31 @@ fn long_lines_are_cut_around_the_match() {
     assert_eq!(line.column, 5_000);
 }
 
+#[test]
+fn files_too_large_to_hold_are_searched_in_pieces() {
+    let case = case(&[("b.txt", "foo\n")]);
+    let line = format!("{}\n", "x".repeat(99));
+    let text = format!("{}foo\n{line}", line.repeat(100_000));
+    fs::write(case.path("a.txt"), &text).unwrap();
+    let query = GrepQuery { after: 1, max_line_bytes: 10, ..case.query("foo") };
+    assert_eq!(case.lines(&query), ["a.txt:100001:foo", "a.txt-100002-xxxxxxxxxx", "b.txt:1:foo"]);
+    let across = GrepQuery { multiline: true, ..case.query("foo\nx") };
+    assert_eq!(case.names(&across), ["a.txt"]);
+}
+
+#[test]
+fn a_file_of_the_name_elsewhere_is_suggested_once_seen() {
+    let case = case(&[("crates/deep/engine.rs", "x")]);
+    case.names(&case.query("x"));
+    // A list is only kept once its folders have been still for a while.
+    for folder in ["", "crates", "crates/deep"] {
+        let old = filetime::FileTime::from_unix_time(1_000_000, 5);
+        filetime::set_file_mtime(case.path(folder), old).unwrap();
+    }
+    case.names(&case.query("x"));
+    assert_eq!(case.vfs.similar(&case.path("src/engine.rs")), [case.path("crates/deep/engine.rs")]);
+}
+
 /// Enough files that several threads walk and search.
 fn many() -> Case {
     let files: Vec<_> =

@@ -23,6 +23,8 @@ const SMALL_TREE: usize = 400;
 const LISTS: usize = 4;
 /// Longer lists are not kept.
 const MAX_KEPT: usize = 500_000;
+/// Files of one name worth telling.
+const MAX_NAMED: usize = 8;
 /// Notes kept of one walk.
 const MAX_NOTES: usize = 20;
 /// How often the calling thread asks whether it is still wanted.
@@ -72,6 +74,13 @@ impl FileLists {
                 Some(list)
             }
         }
+    }
+
+    /// Files of this name in lists kept from searches before; no list is made for it.
+    pub(crate) fn named(&self, name: &std::ffi::OsStr) -> Vec<PathBuf> {
+        let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = lists.iter().flat_map(|(_, list)| &list.files);
+        files.filter(|file| file.file_name() == Some(name)).take(MAX_NAMED).cloned().collect()
     }
 
     fn known(&self, root: &Path) -> Option<Arc<List>> {

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::plan::{Attributes, Node, Plan, Step, matches_image, restored};
 use super::{CommitError, Committed, Image, Touched, Undo, UndoEntry};
-use crate::journal::Journal;
+use crate::journal::{Dead, Journal, hex};
+use crate::snapshot::hash_bytes;
 use crate::state::sync_dir;
 
 /// Carries a plan out, wholly or not at all.
@@ -50,15 +51,23 @@ pub(crate) fn run(journal: &Journal, plan: Plan) -> Result<Committed, CommitErro
     remove_folders(&plan.emptied);
     let touched = steps
         .iter()
-        .map(|step| Touched { path: step.named.clone(), hash: step.after.as_ref().map(Node::hash) })
+        .map(|step| Touched {
+            path: step.named.clone(),
+            real: step.path.clone(),
+            hash: step.after.as_ref().map(Node::hash),
+        })
         .collect();
     Ok(Committed { touched, undo })
 }
 
 /// Puts back what an unfinished transaction did, where nobody has changed it since.
-pub(crate) fn put_back(journal: &Journal, undo: &Undo) -> Vec<PathBuf> {
+pub(crate) fn put_back(journal: &Journal, dead: &Dead) -> Vec<PathBuf> {
+    let undo = &dead.undo;
     let mut back = Vec::new();
     for entry in undo.entries.iter().rev() {
+        if let Some(folder) = entry.path.parent() {
+            remove_temporaries(folder, dead.process);
+        }
         match put_back_entry(journal, entry) {
             Ok(true) => back.push(entry.path.clone()),
             Ok(false) => {}
@@ -142,25 +151,43 @@ fn write_file(
     bytes: &[u8],
     attributes: &Attributes,
 ) -> io::Result<()> {
-    let over_file = matches!(before, Some(Node::File { .. }));
-    if over_file && attributes.links > 1 {
-        return write_in_place(path, bytes);
+    let old = match before {
+        Some(Node::File { bytes, .. }) => Some(bytes.as_slice()),
+        Some(Node::Symlink { .. }) | None => None,
+    };
+    if let Some(old) = old.filter(|_| attributes.links > 1) {
+        return write_in_place(path, old, bytes);
     }
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let new = new_file(folder, bytes, attributes);
-    let file = match new {
-        Ok(file) => file,
+    let file = match (new_file(folder, bytes, attributes), old) {
+        (Ok(file), _) => file,
         // What a new file cannot be given, an old one keeps when it is written in place.
-        Err(error) if over_file && error.kind() == io::ErrorKind::PermissionDenied => {
-            return write_in_place(path, bytes);
+        (Err(error), Some(old)) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return write_in_place(path, old, bytes);
         }
-        Err(error) => return Err(error),
+        (Err(error), _) => return Err(error),
     };
     let persisted = match before {
         Some(_) => file.persist(path).map(|_| ()),
         None => file.persist_noclobber(path).map(|_| ()),
     };
     persisted.map_err(|error| error.error)
+}
+
+/// Names of temporary files say whose they are, so that those of a dead process can be told and removed.
+const TEMPORARY_SUFFIX: &str = ".tmp";
+
+fn temporary_prefix(process: u32) -> String {
+    format!(".copydesk-{process}-")
+}
+
+fn remove_temporaries(folder: &Path, process: u32) {
+    let prefix = temporary_prefix(process);
+    for entry in crate::disk::list_dir(folder).unwrap_or_default() {
+        if entry.name.starts_with(&prefix) && entry.name.ends_with(TEMPORARY_SUFFIX) {
+            let _ = fs::remove_file(entry.path);
+        }
+    }
 }
 
 /// A synced temporary file with the attributes of the one it will replace.
@@ -170,7 +197,8 @@ fn new_file(
     attributes: &Attributes,
 ) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".copydesk-").suffix(".tmp");
+    let prefix = temporary_prefix(std::process::id());
+    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX);
     // The mode of new files is the process's own: 0666 less the umask.
     builder.permissions(Permissions::from_mode(0o666));
     let mut file = builder.tempfile_in(folder)?;
@@ -201,10 +229,20 @@ fn set_xattr(file: &File, name: &CStr, value: &[u8]) -> io::Result<()> {
     }
 }
 
-fn write_in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes over a file that must stay the same one. When that fails its old bytes are written again.
+fn write_in_place(path: &Path, before: &[u8], bytes: &[u8]) -> io::Result<()> {
+    overwrite(path, bytes).inspect_err(|_| {
+        if let Err(error) = overwrite(path, before) {
+            let blob = hex(&hash_bytes(before));
+            tracing::error!(path = %path.display(), %blob, %error, "a file is damaged; its text is in the journal");
+        }
+    })
+}
+
+fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
-    file.set_len(0)?;
     file.write_all(bytes)?;
+    file.set_len(bytes.len() as u64)?;
     file.sync_all()
 }
 

@@ -247,6 +247,8 @@ fn what_a_dead_process_left_half_done_is_taken_back() {
         case.vfs.commit(vec![case.edit("a.txt", "one", "two"), case.delete("b.txt")]).unwrap().undo;
     // As after a crash between the two: the record is there, the second file was not reached.
     fs::write(case.path("b.txt"), "b\n").unwrap();
+    let temporary = case.path(&format!(".copydesk-{}-x.tmp", std::process::id()));
+    fs::write(&temporary, "half").unwrap();
     let held = case.vfs.journal().begin(&undo).unwrap();
     assert_eq!(vfs(case.state.path()).recover(), Vec::<PathBuf>::new(), "its process lives");
     drop(held);
