@@ -16,6 +16,7 @@ use crate::changeset::ChangeSet;
 use crate::lines::{LineEnding, to_ending};
 use index::{Index, Wanted};
 use ropey::Rope;
+use std::cell::OnceCell;
 
 /// Which occurrences to replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,31 +142,29 @@ fn attempt(
     new: &str,
     which: Occurrences,
 ) -> Result<Replacement, FindError> {
-    if let Some(result) = verbatim::replace(text, old, new, which, Tier::Exact) {
+    let index = OnceCell::new();
+    if let Some(result) = verbatim::replace(text, &index, old, new, which, Tier::Exact) {
         return result;
     }
     let other_ending = if old.contains('\r') { LineEnding::Lf } else { LineEnding::CrLf };
     let converted = to_ending(old, other_ending);
     if converted != old
-        && (other_ending == LineEnding::Lf || has_cr(text))
-        && let Some(result) = verbatim::replace(text, &converted, new, which, Tier::LineEndings)
+        && (other_ending == LineEnding::Lf || index.get_or_init(|| Index::of(text)).has_crlf())
+        && let Some(result) =
+            verbatim::replace(text, &index, &converted, new, which, Tier::LineEndings)
     {
         return result;
     }
     let wanted = Wanted::of(old);
-    let index = Index::of(text);
+    let index = index.get_or_init(|| Index::of(text));
     match which {
-        Occurrences::One => window::replace(text, &index, &wanted, new).unwrap_or_else(|| {
-            Err(FindError::NotFound { closest: closest::find(text, &index, &wanted) })
+        Occurrences::One => window::replace(text, index, &wanted, new).unwrap_or_else(|| {
+            Err(FindError::NotFound { closest: closest::find(text, index, &wanted) })
         }),
         Occurrences::All => {
-            Err(FindError::NotFound { closest: closest::find(text, &index, &wanted) })
+            Err(FindError::NotFound { closest: closest::find(text, index, &wanted) })
         }
     }
-}
-
-fn has_cr(text: &Rope) -> bool {
-    text.chunks().any(|chunk| memchr::memchr(b'\r', chunk.as_bytes()).is_some())
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub(crate) struct Index {
     starts: Vec<usize>,
     pub(crate) hashes: Vec<u64>,
     len: usize,
+    crlf: bool,
 }
 
 /// The searched text as lines without endings.
@@ -89,13 +90,16 @@ impl Index {
             starts: Vec::with_capacity(lines),
             hashes: Vec::with_capacity(lines),
             len: text.len_bytes(),
+            crlf: false,
         };
         let mut hasher = Hasher::default();
-        let (mut base, mut start) = (0, 0);
+        let (mut base, mut start, mut last) = (0, 0, 0);
         for chunk in text.chunks() {
             let mut done = 0;
             for newline in memchr::memchr_iter(b'\n', chunk.as_bytes()) {
                 hasher.feed(&chunk[done..newline]);
+                let before = if newline > 0 { chunk.as_bytes()[newline - 1] } else { last };
+                index.crlf |= before == b'\r';
                 index.starts.push(start);
                 index.hashes.push(std::mem::take(&mut hasher).hash);
                 done = newline + 1;
@@ -103,6 +107,7 @@ impl Index {
             }
             hasher.feed(&chunk[done..]);
             base += chunk.len();
+            last = chunk.as_bytes().last().copied().unwrap_or(last);
         }
         // A final newline starts no further line.
         if start < base {
@@ -110,6 +115,11 @@ impl Index {
             index.hashes.push(hasher.hash);
         }
         index
+    }
+
+    /// Whether some line ends with `\r\n`.
+    pub(crate) fn has_crlf(&self) -> bool {
+        self.crlf
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -54,7 +54,7 @@ fn exact() {
 
 #[test]
 fn exact_across_chunks() {
-    let filler = "0123456789abcdef\n".repeat(20_000);
+    let filler = "0123456789abcdef\n".repeat(8_000);
     let file = format!("{filler}needle one\n{filler}");
     check(&file, "needle one", "thread", Tier::Exact, &file.replace("needle one", "thread"));
     let long = format!("cdef\n{}needle one\n0123", &filler[17..]);

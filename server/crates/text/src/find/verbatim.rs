@@ -8,6 +8,7 @@ use crate::lines::LineEnding;
 use crate::{linediff, pieces};
 use memchr::memmem;
 use ropey::Rope;
+use std::cell::OnceCell;
 
 /// The least number of bytes searched at a time.
 const BLOCK: usize = 64 * 1024;
@@ -28,6 +29,7 @@ pub(crate) enum Overlaps {
 /// Replaces every occurrence of `old`, or the only one; `None` where there is none.
 pub(crate) fn replace(
     text: &Rope,
+    index: &OnceCell<Index>,
     old: &str,
     new: &str,
     which: Occurrences,
@@ -39,7 +41,7 @@ pub(crate) fn replace(
     };
     let has_long_lines = text.len_bytes() / text.len_lines() > LONG_LINE;
     let hits = if has_long_lines && old.matches('\n').count() >= 2 {
-        search_lines(text, old, overlaps, most)
+        search_lines(text, index.get_or_init(|| Index::of(text)), old, overlaps, most)
     } else {
         search(text, old, overlaps, most)
     };
@@ -107,17 +109,27 @@ pub(crate) fn search(text: &Rope, needle: &str, overlaps: Overlaps, most: usize)
 
 /// As [`search`], for a needle of three lines or more: byte search is slow where long lines repeat
 /// themselves, so the whole lines inside the needle are found by their hashes first.
-fn search_lines(text: &Rope, needle: &str, overlaps: Overlaps, most: usize) -> Vec<usize> {
+fn search_lines(
+    text: &Rope,
+    index: &Index,
+    needle: &str,
+    overlaps: Overlaps,
+    most: usize,
+) -> Vec<usize> {
     let lines = linediff::split(needle);
     let last = if needle.ends_with('\n') { lines.len() } else { lines.len() - 1 };
     let hashes: Vec<u64> =
         lines[1..last].iter().map(|line| hash(&line[..content_len(line)])).collect();
-    let index = Index::of(text);
     let mut hits = Vec::new();
     let mut next = 0;
     for line in index.windows(&hashes, 0, usize::MAX) {
         let Some(start) = index.start(line).checked_sub(lines[0].len()) else { continue };
+        // The hashes leave out what lies far behind in a line; the lengths rarely agree then.
+        let same_length = |(offset, inner): (usize, &&str)| {
+            index.start(line + offset + 1) - index.start(line + offset) == inner.len()
+        };
         let found = start >= next
+            && lines[1..last].iter().enumerate().all(same_length)
             && pieces::floor(text, start) == start
             && pieces::slice(text, start..start + needle.len()) == *needle;
         if found {

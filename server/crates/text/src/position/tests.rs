@@ -79,6 +79,8 @@ fn slow_lines(text: &str, breaks: LineBreaks) -> Vec<(usize, usize)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn round_trips(text in "([ab𝒳é日]|\r|\n|\r\n){0,30}") {
         let rope = Rope::from_str(&text);
