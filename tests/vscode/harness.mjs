@@ -136,6 +136,20 @@ export async function openEditor({ files = {}, server = realServer, settings = {
   }
 }
 
+/** Runs `body` in an editor of its own; a failure leaves a picture of it. */
+export async function withEditor(options, body) {
+  const session = await openEditor(options);
+  try {
+    await body(session);
+  } catch (error) {
+    mkdirSync(artifacts, { recursive: true });
+    await session.page.screenshot({ path: join(artifacts, `failure-${Date.now()}.png`) }).catch(() => undefined);
+    throw error;
+  } finally {
+    await session.close();
+  }
+}
+
 class Editor {
   constructor(page, folder, log) {
     this.page = page;

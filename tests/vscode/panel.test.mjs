@@ -1,120 +1,127 @@
 // The panel in a real VS Code, with a stand-in for the server: what does not depend on an agent.
+// Each test is one editor and goes through it as a person would.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { artifacts, fakeServer, openEditor, until } from './harness.mjs';
+import { fakeServer, until, withEditor } from './harness.mjs';
 
 const HELLO = "function hello() {\n  return 'hello world';\n}\n";
 
-async function withEditor(options, body) {
-  const session = await openEditor({ server: fakeServer, files: { 'hello.js': HELLO }, open: 'hello.js', ...options });
+test('edits, requests and errors', t =>
+  withEditor({ server: fakeServer, files: { 'hello.js': HELLO }, open: 'hello.js', env: { FAKE_PROBLEM: 'No model provider is configured. Set `ANTHROPIC_API_KEY`.' } }, async ({ editor, page, panel, folder }) => {
+    const allow = panel.locator('.permission').getByRole('button', { name: /^Allow once/ });
+    const tabs = page.locator('.tabs-container .tab');
+    await editor.type('// mine', 'end');
+    await editor.openChat();
+
+    await t.test('what is wrong with the configuration is said where the person looks', async () => {
+      await panel.locator('.problem-list', { hasText: 'Set ANTHROPIC_API_KEY' }).waitFor();
+    });
+
+    await t.test('an approved edit lands beside unsaved text, is one undo step, and the disk keeps its bytes', async () => {
+      await editor.prompt('edit the greeting');
+      assert.match(await panel.locator('.permission').textContent(), /hello Copydesk/);
+      await page.locator('.status-bar, .part.statusbar').getByText('Copydesk: 1').waitFor();
+      await allow.click();
+      await panel.locator('.card[data-kind=edit][data-status=completed]').waitFor();
+      await until('the edit is in the buffer', async () => (await editor.text()).includes('hello Copydesk'));
+      assert.match(await editor.text(), /\/\/ mine/);
+      assert.equal(readFileSync(join(folder, 'hello.js'), 'utf8'), HELLO);
+      assert.ok(await editor.dirty());
+      assert.equal(await tabs.count(), 1);
+      await page.locator('.editor-instance .view-lines').first().click();
+      await page.keyboard.press('Control+z');
+      await until('one undo takes the edit back', async () => (await editor.text()).includes('hello world'));
+      assert.match(await editor.text(), /\/\/ mine/);
+    });
+
+    await t.test('an edit for another version is refused and says why', async () => {
+      await editor.prompt('edit with a stale version');
+      await allow.click();
+      await panel.locator('.card[data-status=failed]', { hasText: /is at version \d+, the edit was made for version \d+/ }).waitFor();
+      assert.match(await editor.text(), /hello world/);
+    });
+
+    await t.test('a request survives a reload of the panel, is reached by keys, and takes words with a rejection', async () => {
+      await editor.prompt('edit it once more');
+      await panel.locator('.permission').waitFor();
+      await editor.command('Developer: Reload Webviews');
+      await panel.locator('.permission').waitFor();
+      await panel.locator('.user', { hasText: 'edit it once more' }).waitFor();
+      await page.locator('.editor-instance .view-lines').first().click();
+      await page.keyboard.press('Control+k');
+      await page.keyboard.press('y');
+      await until('the card has the focus', () => panel.locator('.permission').evaluate(node => node === document.activeElement));
+      await panel.locator('.feedback').fill('use single quotes');
+      await panel.locator('.feedback').press('Enter');
+      await panel.locator('.card[data-status=failed]', { hasText: 'use single quotes' }).waitFor();
+      await panel.locator('.permission').waitFor({ state: 'detached' });
+      assert.match(await editor.text(), /hello world/);
+    });
+
+    await t.test('a turn that failed says why and can be tried again', async () => {
+      await editor.prompt('fail please');
+      await panel.locator('.notice.error', { hasText: 'does not answer' }).getByRole('button', { name: 'Try again' }).click();
+      await until('it is tried again', async () => (await panel.locator('.user', { hasText: 'fail please' }).count()) === 2);
+    });
+
+    await t.test('a new chat is empty, and a picker sets the mode of the session', async () => {
+      await editor.command('Copydesk: New Chat');
+      await panel.locator('.welcome, .problem-list').first().waitFor();
+      assert.equal(await panel.locator('.user').count(), 0);
+      await panel.locator('select[data-config=mode]').selectOption('plan');
+      await until('the mode is kept', async () => (await panel.locator('select[data-config=mode]').inputValue()) === 'plan');
+    });
+  }));
+
+test('a server that is missing, does not fit, or ends again and again', async t => {
+  const dir = mkdtempSync(join(tmpdir(), 'copydesk-server-'));
+  const server = join(dir, 'copydesk');
+  const become = env => {
+    writeFileSync(server, `#!/bin/sh\n${env} exec "${process.execPath}" "${fakeServer}"\n`);
+    chmodSync(server, 0o755);
+  };
   try {
-    await body(session);
-  } catch (error) {
-    mkdirSync(artifacts, { recursive: true });
-    await session.page.screenshot({ path: join(artifacts, 'failure.png') }).catch(() => undefined);
-    throw error;
+    await withEditor({ server }, async ({ editor, panel }) => {
+      const problem = panel.locator('.problem');
+      const again = problem.getByRole('button', { name: 'Start again' });
+      await editor.openChat();
+
+      await t.test('a missing server is a clear state with a way out, and words are not lost', async () => {
+        await problem.filter({ hasText: 'not found' }).filter({ hasText: server }).waitFor();
+        await problem.getByRole('button', { name: 'Open settings' }).waitFor();
+        await editor.prompt('are you there');
+        await until('the words are not lost', async () => (await panel.locator('#prompt').inputValue()) === 'are you there');
+      });
+
+      await t.test('a server of another protocol version is named', async () => {
+        become('FAKE_PROTOCOL_VERSION=7');
+        await again.click();
+        await problem.filter({ hasText: 'speaks protocol version 7, this extension speaks version 1' }).waitFor();
+      });
+
+      await t.test('a crash is followed by a new server, repeated crashes by one action that helps', async () => {
+        become('');
+        await again.click();
+        await problem.waitFor({ state: 'detached' });
+        for (const round of [1, 2]) {
+          await editor.prompt(`crash ${round}`);
+          await until('the crash is told', async () => (await panel.locator('.notice.error').count()) === round);
+          await editor.idle();
+        }
+        await editor.prompt('still there?');
+        await panel.locator('.agent', { hasText: 'You said: still there?' }).waitFor();
+        await editor.prompt('crash 3');
+        await problem.filter({ hasText: 'ended 3 times in a row' }).waitFor();
+        await again.click();
+        await problem.waitFor({ state: 'detached' });
+        await editor.prompt('and now?');
+        await panel.locator('.agent', { hasText: 'You said: and now?' }).waitFor();
+      });
+    });
   } finally {
-    await session.close();
+    rmSync(dir, { recursive: true, force: true });
   }
-}
-
-test('an approved edit lands in the buffer beside unsaved text, is one undo step, and the disk keeps its bytes', () =>
-  withEditor({}, async ({ editor, page, panel, folder }) => {
-    await editor.type('// mine', 'end');
-    await editor.openChat();
-    await editor.prompt('edit the greeting');
-    const card = panel.locator('.permission');
-    await card.waitFor();
-    assert.match(await card.textContent(), /hello Copydesk/);
-    assert.equal(await page.locator('.tabs-container .tab').count(), 1);
-    await card.getByRole('button', { name: /^Allow once/ }).click();
-    await panel.locator('.card[data-kind=edit][data-status=completed]').waitFor();
-    await until('the edit is in the buffer', async () => (await editor.text()).includes('hello Copydesk'));
-    assert.match(await editor.text(), /\/\/ mine/);
-    assert.equal(readFileSync(join(folder, 'hello.js'), 'utf8'), HELLO);
-    assert.ok(await editor.dirty());
-    assert.equal(await page.locator('.tabs-container .tab').count(), 1);
-    await page.locator('.editor-instance .view-lines').first().click();
-    await page.keyboard.press('Control+z');
-    await until('one undo takes the edit back', async () => (await editor.text()).includes('hello world'));
-    assert.match(await editor.text(), /\/\/ mine/);
-  }));
-
-test('an edit for another version is refused and says why', () =>
-  withEditor({}, async ({ editor, panel }) => {
-    await editor.type('// mine', 'end');
-    await editor.openChat();
-    await editor.prompt('edit with a stale version');
-    await panel.locator('.permission').getByRole('button', { name: /^Allow once/ }).click();
-    const card = panel.locator('.card[data-kind=edit][data-status=failed]');
-    await card.waitFor();
-    assert.match(await card.textContent(), /is at version \d+, the edit was made for version \d+/);
-    assert.match(await editor.text(), /hello world/);
-  }));
-
-test('a request survives a reload of the panel, is reached by keys, and takes words with a rejection', () =>
-  withEditor({}, async ({ editor, page, panel }) => {
-    await editor.openChat();
-    await editor.prompt('edit the greeting');
-    await panel.locator('.permission').waitFor();
-    await editor.command('Developer: Reload Webviews');
-    await panel.locator('.permission').waitFor();
-    await panel.locator('.user', { hasText: 'edit the greeting' }).waitFor();
-    await page.locator('.editor-instance .view-lines').first().click();
-    await page.keyboard.press('Control+k');
-    await page.keyboard.press('y');
-    await until('the card has the focus', () => panel.locator('.permission').evaluate(node => node === document.activeElement));
-    await panel.locator('.feedback').fill('use single quotes');
-    await panel.locator('.feedback').press('Enter');
-    await panel.locator('.card[data-kind=edit][data-status=failed]', { hasText: 'use single quotes' }).waitFor();
-    await panel.locator('.permission').waitFor({ state: 'detached' });
-    assert.match(await editor.text(), /hello world/);
-  }));
-
-test('a missing server is a clear state with a way out', () =>
-  withEditor({ server: '/nowhere/copydesk' }, async ({ editor, panel }) => {
-    await editor.openChat();
-    const problem = panel.locator('.problem');
-    await problem.waitFor();
-    assert.match(await problem.textContent(), /not found.*\/nowhere\/copydesk/s);
-    await problem.getByRole('button', { name: 'Open settings' }).waitFor();
-    await editor.prompt('are you there');
-    await until('the words are not lost', async () => (await panel.locator('#prompt').inputValue()) === 'are you there');
-  }));
-
-test('a server of another protocol version is named', () =>
-  withEditor({ env: { FAKE_PROTOCOL_VERSION: '7' } }, async ({ editor, panel }) => {
-    await editor.openChat();
-    await panel.locator('.problem', { hasText: 'speaks protocol version 7, this extension speaks version 1' }).waitFor();
-  }));
-
-test('a crash is followed by a new server, repeated crashes by one action that helps', () =>
-  withEditor({}, async ({ editor, panel }) => {
-    await editor.openChat();
-    for (const round of [1, 2]) {
-      await editor.prompt(`crash ${round}`);
-      await until('the crash is told', async () => (await panel.locator('.notice.error').count()) === round);
-      await editor.idle();
-    }
-    await editor.prompt('still there?');
-    await panel.locator('.agent', { hasText: 'You said: still there?' }).waitFor();
-    await editor.prompt('crash 3');
-    const problem = panel.locator('.problem', { hasText: 'ended 3 times in a row' });
-    await problem.waitFor();
-    await problem.getByRole('button', { name: 'Start again' }).click();
-    await problem.waitFor({ state: 'detached' });
-    await editor.prompt('and now?');
-    await panel.locator('.agent', { hasText: 'You said: and now?' }).waitFor();
-  }));
-
-test('what is wrong with the configuration, and a turn that failed, are said in the panel', () =>
-  withEditor({ env: { FAKE_PROBLEM: 'No model provider is configured. Set `ANTHROPIC_API_KEY`.' } }, async ({ editor, panel }) => {
-    await editor.openChat();
-    await panel.locator('.problem-list', { hasText: 'Set ANTHROPIC_API_KEY' }).waitFor();
-    await editor.prompt('fail please');
-    const notice = panel.locator('.notice.error', { hasText: 'does not answer' });
-    await notice.getByRole('button', { name: 'Try again' }).click();
-    await until('it is tried again', async () => (await panel.locator('.user').count()) === 2);
-  }));
+});

@@ -6,7 +6,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { artifacts, fakeServer, openEditor } from './harness.mjs';
 
-const THEMES = { dark: 'Default Dark Modern', light: 'Default Light Modern', 'hc-dark': 'Default High Contrast', 'hc-light': 'Default High Contrast Light' };
+/** File name → the theme's label and the class the panel gets. */
+const THEMES = {
+  dark: ['Dark Modern', 'vscode-dark'],
+  light: ['Light Modern', 'vscode-light'],
+  'hc-dark': ['Dark High Contrast', 'vscode-high-contrast'],
+  'hc-light': ['Light High Contrast', 'vscode-high-contrast-light'],
+};
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 test('the panel in four themes', async t => {
@@ -22,16 +28,13 @@ test('the panel in four themes', async t => {
     await page.screenshot({ path: join(artifacts, 'empty.png') });
     await editor.prompt('show me everything');
     await panel.locator('.permission').waitFor();
-    for (const [name, theme] of Object.entries(THEMES)) {
+    for (const [name, [theme, bodyClass]] of Object.entries(THEMES)) {
       await t.test(theme, async () => {
         await editor.command('Preferences: Color Theme');
-        const input = page.locator('.quick-input-widget input').first();
-        await input.fill(theme.replace('Default ', ''));
-        await page.locator('.quick-input-list .monaco-list-row.focused').waitFor();
-        await page.keyboard.press('Enter');
+        await page.locator('.quick-input-widget input').first().fill(theme);
+        await page.locator('.quick-input-list .monaco-list-row', { hasText: theme }).first().click();
         await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
-        const kind = { dark: 'vscode-dark', light: 'vscode-light', 'hc-dark': 'vscode-high-contrast', 'hc-light': 'vscode-high-contrast-light' }[name];
-        await panel.locator(`body.${kind}`).waitFor();
+        await panel.locator(`body.${bodyClass}`).waitFor();
         await page.screenshot({ path: join(artifacts, `${name}.png`) });
         const violations = await panel.locator('body').evaluate(async (_body, source) => {
           // The page's policy forbids foreign scripts; this one is the test's own.

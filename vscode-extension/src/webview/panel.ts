@@ -58,7 +58,9 @@ export class Panel {
       this.following = this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight < NEAR_END;
     });
     this.element.append(h('h1', { class: 'sr-only' }, 'Copydesk chat'), this.scroller, this.plans, this.permissions.element, this.composer.element, this.polite, this.assertive);
-    new ResizeObserver(() => this.follow()).observe(this.transcript.element);
+    const resized = new ResizeObserver(() => this.follow());
+    resized.observe(this.transcript.element);
+    resized.observe(this.scroller);
     this.drawEmpty();
   }
 
