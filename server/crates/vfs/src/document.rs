@@ -106,8 +106,6 @@ pub(crate) struct Document {
     pub hash: Arc<OnceLock<[u8; 32]>>,
     pub on_disk: OnDisk,
     pub dirty: Dirty,
-    /// Where it really is, when it was opened through a link.
-    pub real: Option<PathBuf>,
     history: History,
     expected: Vec<Expected>,
     early_state: Option<EditorState>,
@@ -121,6 +119,8 @@ pub(crate) struct OnDisk {
     pub format: Format,
     pub write_back: WriteBack,
     pub read_only: bool,
+    /// Where the file really is, when it was opened through a link.
+    pub real: Option<PathBuf>,
 }
 
 struct Expected {
@@ -150,7 +150,6 @@ impl Document {
             hash: Arc::default(),
             on_disk,
             dirty,
-            real: None,
             history: History::new(start),
             expected: Vec::new(),
             early_state: None,
@@ -174,11 +173,9 @@ impl Document {
         self.changed = SystemTime::now();
         self.dirty = match self.expected.iter().position(|e| same_text(&e.after, &self.rope)) {
             Some(at) => {
-                let expected = self.expected.swap_remove(at);
-                self.expected.clear();
-                match expected.dirty_before {
-                    Dirty::Clean | Dirty::Ours => Dirty::Ours,
-                    Dirty::Person => Dirty::Person,
+                match self.expected.drain(..=at).next_back().map(|expected| expected.dirty_before) {
+                    Some(Dirty::Clean | Dirty::Ours) => Dirty::Ours,
+                    Some(Dirty::Person) | None => Dirty::Person,
                 }
             }
             None => Dirty::Person,
@@ -333,6 +330,7 @@ fn compare(text: &str, disk: Option<Decoded>) -> (Dirty, OnDisk) {
         format: Format { encoding: Encoding::Utf8, bom: false, eol, final_newline },
         write_back: WriteBack::Faithful,
         read_only: false,
+        real: None,
     };
     let Some(disk) = disk else {
         let dirty = if text.is_empty() { Dirty::Clean } else { Dirty::Person };
@@ -347,7 +345,7 @@ fn compare(text: &str, disk: Option<Decoded>) -> (Dirty, OnDisk) {
     };
     // An editor that shows other line endings than the file's holds the same text all the same.
     let dirty = if same_but_line_endings(text, &disk.text) { Dirty::Clean } else { Dirty::Person };
-    (dirty, OnDisk { format: disk.format, write_back, read_only: false })
+    (dirty, OnDisk { format: disk.format, write_back, read_only: false, real: None })
 }
 
 pub(crate) fn same_but_line_endings(a: &str, b: &str) -> bool {

@@ -6,7 +6,8 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::disk::{self, FileKind};
 use crate::encoding::Encoding;
-use crate::format::{Eol, Format, decode};
+use crate::format::{Eol, Format, decode, ends_line};
+use crate::raw::{self, Unencodable};
 
 /// A settings file larger than this is not one.
 const MAX_SETTINGS: u64 = 256 * 1024;
@@ -16,7 +17,25 @@ const MAX_NEIGHBOUR: u64 = 256 * 1024;
 
 /// The format for a file that does not exist yet.
 pub(crate) fn format_for_new(path: &Path) -> Format {
+    format_with(path, &EditorConfig::for_path(path))
+}
+
+/// `text` as a new file at `path`: its `\n` as the format has them, and a last line end where the settings ask for one.
+/// A text with `\r` of its own means it and is taken as it is.
+pub(crate) fn new_file(path: &Path, text: &str) -> Result<Vec<u8>, Unencodable> {
     let settings = EditorConfig::for_path(path);
+    let format = format_with(path, &settings);
+    let mut text = match text.contains('\r') {
+        true => text.to_owned(),
+        false => text::to_ending(text, format.eol.ending()),
+    };
+    if settings.insert_final_newline == Some(true) && !ends_line(&text) {
+        text.push_str(format.eol.as_str());
+    }
+    raw::encode(&text, &format)
+}
+
+fn format_with(path: &Path, settings: &EditorConfig) -> Format {
     let (encoding, bom) = match settings.charset.as_deref() {
         Some("utf-8-bom") => (Encoding::Utf8, true),
         Some("latin1") => (Encoding::Legacy(encoding_rs::WINDOWS_1252), false),

@@ -1,6 +1,7 @@
 //! How a file spells its text: encoding, byte order mark, line endings, final newline.
 
 use crate::encoding::{Detected, Encoding, detect};
+use crate::raw::{self, Unencodable};
 
 /// The line endings of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +48,13 @@ pub struct Format {
     pub eol: Eol,
     /// Whether the last line is ended.
     pub final_newline: bool,
+}
+
+impl Format {
+    /// Whether a file of this format can hold `text`. The error's line is that of `text`.
+    pub fn can_hold(&self, text: &str) -> Result<(), Unencodable> {
+        raw::encode(text, self).map(|_| ())
+    }
 }
 
 impl Default for Format {

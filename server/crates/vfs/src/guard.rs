@@ -12,10 +12,10 @@ const SECRET_NAMES: &[&str] =
 const SECRET_SUFFIXES: &[&str] =
     &[".bak", ".backup", ".copy", ".disabled", ".key", ".old", ".orig", ".pem", ".save", ".tmp"];
 /// Files that are secret by name alone.
-const SECRET_FILES: &[&str] =
-    &[".netrc", "_netrc", ".pgpass", ".git-credentials", ".htpasswd", ".npmrc.secret"];
+const SECRET_FILES: &[&str] = &[".netrc", "_netrc", ".pgpass", ".git-credentials", ".htpasswd"];
 /// Ends of key files.
-const SECRET_EXTENSIONS: &[&str] = &[".pem", ".p12", ".pfx", ".ppk", ".jks", ".keystore", ".kdbx"];
+const SECRET_EXTENSIONS: &[&str] =
+    &[".pem", ".key", ".p12", ".pfx", ".ppk", ".jks", ".keystore", ".kdbx"];
 /// Where tools keep credentials: the path's last parts.
 const SECRET_PATHS: &[&str] = &[
     ".aws/credentials",
@@ -62,9 +62,10 @@ pub fn is_git_dir(path: &Path) -> bool {
 }
 
 /// Whether changing `path` changes what may run or what the agent is told: settings, instructions, hooks, tools.
+/// For a path in a workspace pass it relative to its root: folders above the root have no say.
 pub fn is_power_file(path: &Path) -> bool {
     let whole = lower(path);
-    if contains_parts(&whole, ".copydesk/memory") && !whole.ends_with("/memory") {
+    if contains_parts(&whole, ".copydesk/memory") && !is_git_dir(path) {
         return false;
     }
     let folders = [".copydesk", ".claude", ".agents", ".vscode", ".git", ".husky", ".githooks"];

@@ -4,6 +4,7 @@
 //! clone and all speak of the same documents.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -72,7 +73,14 @@ pub(crate) struct OpenText {
     pub real: Option<PathBuf>,
 }
 
+impl fmt::Debug for Vfs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vfs").finish_non_exhaustive()
+    }
+}
+
 impl Vfs {
+    /// No documents open yet.
     pub fn new(options: Options) -> Vfs {
         Vfs(Arc::new(Shared {
             state: Mutex::new(State {
@@ -113,7 +121,7 @@ impl Vfs {
         let breaks = state.breaks;
         let mut document = Document::open(language, version, text, on_disk, breaks, generation);
         document.on_disk.read_only = read_only;
-        document.real = real;
+        document.on_disk.real = real;
         state.open.insert(location, document);
     }
 
@@ -388,7 +396,7 @@ impl Vfs {
             rope: document.rope.clone(),
             changed: document.changed,
             dirty: document.dirty,
-            real: document.real.clone(),
+            real: document.on_disk.real.clone(),
         };
         self.state()
             .open

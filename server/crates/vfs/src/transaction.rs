@@ -19,7 +19,8 @@ use crate::store::Vfs;
 pub enum DiskOp {
     /// Changes a file whose decoded text has this hash (`Snapshot::hash`). Through a symlink, its target.
     Edit { path: PathBuf, base_hash: [u8; 32], changes: ChangeSet },
-    /// Creates a file, and its folders, in the format of `Vfs::format_for_new`; line ends of `text` (`\n`) follow it.
+    /// Creates a file, and its folders, in the format of `Vfs::format_for_new`; line ends of `text` (`\n`) follow it,
+    /// unless it has `\r` of its own.
     Create { path: PathBuf, text: String },
     /// Removes a file, or a symlink itself. `base_hash` as of `Vfs::content_hash`.
     Delete { path: PathBuf, base_hash: [u8; 32] },

@@ -24,3 +24,11 @@ fn a_file_is_described_without_its_mark() {
         Format { encoding: Encoding::Utf8, bom: true, eol: Eol::Crlf, final_newline: false };
     assert_eq!(decoded.format, expected);
 }
+
+#[test]
+fn a_format_says_what_it_cannot_hold() {
+    let latin = Format { encoding: Encoding::for_label("latin1").unwrap(), ..Format::default() };
+    assert!(latin.can_hold("é").is_ok());
+    let error = latin.can_hold("é\n→").unwrap_err();
+    assert_eq!((error.char, error.line), ('→', 2));
+}

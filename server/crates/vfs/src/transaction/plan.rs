@@ -226,9 +226,7 @@ impl Draft {
 
     fn create(&mut self, path: &Path, text: &str) -> Result<(), CommitError> {
         self.must_be_free(path)?;
-        let format = crate::editorconfig::format_for_new(path);
-        let text = text::to_ending(text, format.eol.ending());
-        let bytes = raw::encode(&text, &format)
+        let bytes = crate::editorconfig::new_file(path, text)
             .map_err(|error| CommitError::Unencodable { path: path.to_owned(), error })?;
         self.put(path, Node::File { bytes, attributes: Attributes::default() })
     }

@@ -231,6 +231,22 @@ fn a_new_file_takes_the_repositorys_line_ending() {
 }
 
 #[test]
+fn a_new_text_means_what_it_says() {
+    let settings =
+        b"root = true\n[*]\ninsert_final_newline = true\n[*.md]\ninsert_final_newline = unset\n";
+    let case = case(&[(".editorconfig", settings)]);
+    let ops = vec![
+        case.create("a", "x"),
+        case.create("b.md", "x"),
+        case.create("c", "x\r\ny\n"),
+        case.create("d", ""),
+    ];
+    case.vfs.commit(ops).unwrap();
+    let text = |name: &str| fs::read_to_string(case.path(name)).unwrap();
+    assert_eq!([text("a"), text("b.md"), text("c"), text("d")], ["x\n", "x", "x\r\ny\n", ""]);
+}
+
+#[test]
 fn undo_leaves_what_somebody_changed_since() {
     let case = case(&[("a.txt", b"one\n"), ("b.txt", b"b\n")]);
     let done =
