@@ -8,7 +8,8 @@ local M = {}
 ---@field from integer? byte column; nil marks the whole line
 ---@field to integer? byte column, -1 for the end of the line
 ---@field group string
----@field conceal boolean? the line is hidden where the editor can do that
+---@field base boolean? lies under other marks
+---@field conceal boolean? the line looks empty
 
 ---@class copydesk.Block
 ---@field lines string[]
@@ -74,25 +75,10 @@ function Builder:pieces(pieces)
   self.lines[#self.lines + 1] = table.concat(text)
 end
 
---- A line that is markup only.
-function Builder:fence(text)
-  self:line(text, 'CopydeskMuted')
-  self.marks[#self.marks].conceal = true
-end
-
---- Lines as a fenced block, so that no Markdown is seen in them.
+--- Lines of one kind.
 ---@param lines string[]
----@param language string
 ---@param group_of fun(line: string): string?, boolean? whole line
-function Builder:fenced(lines, language, group_of)
-  local longest = 2
-  for _, line in ipairs(lines) do
-    for run in line:gmatch('`+') do
-      longest = math.max(longest, #run)
-    end
-  end
-  local fence = ('`'):rep(longest + 1)
-  self:fence(fence .. language)
+function Builder:body(lines, group_of)
   for _, line in ipairs(lines) do
     local group, whole = group_of(line)
     self.lines[#self.lines + 1] = line
@@ -105,7 +91,34 @@ function Builder:fenced(lines, language, group_of)
       }
     end
   end
-  self:fence(fence)
+end
+
+--- Adds what another builder holds as a fenced block, so that no Markdown is seen in it. The fences
+--- look like empty lines.
+---@param inner copydesk.Builder
+function Builder:fenced(inner)
+  local longest = 2
+  for _, line in ipairs(inner.lines) do
+    for run in line:gmatch('`+') do
+      longest = math.max(longest, #run)
+    end
+  end
+  local function fence()
+    self:line(('`'):rep(longest + 1), 'CopydeskMuted')
+    self.marks[#self.marks].conceal = true
+  end
+  fence()
+  local offset = #self.lines
+  for row = 0, #inner.lines - 1 do -- over the colours of the Markdown syntax, under our own
+    self.marks[#self.marks + 1] =
+      { row = row + offset, from = 0, to = -1, group = 'CopydeskOutput', base = true }
+  end
+  for _, mark in ipairs(inner.marks) do
+    mark.row = mark.row + offset
+    self.marks[#self.marks + 1] = mark
+  end
+  vim.list_extend(self.lines, inner.lines)
+  fence()
 end
 
 ---@param ms integer
@@ -192,7 +205,7 @@ function M.diff(out, diff)
     end
   end
   local shown, left_out = bounded(lines, false)
-  out:fenced(shown, 'diff', function(line)
+  out:body(shown, function(line)
     local first = line:sub(1, 1)
     if first == '+' then
       return 'CopydeskDiffAdd', true
@@ -223,7 +236,7 @@ local function terminal_body(out, terminal)
   end
   local count = #command
   local at = 0
-  out:fenced(vim.list_extend(vim.list_slice(command), lines), '', function()
+  out:body(vim.list_extend(vim.list_slice(command), lines), function()
     at = at + 1
     return at <= count and 'CopydeskCommand' or 'CopydeskOutput'
   end)
@@ -242,7 +255,7 @@ end
 ---@param text string
 local function plain(out, text)
   local lines, left_out = bounded(vim.split(text:gsub('\n$', ''), '\n', { plain = true }), false)
-  out:fenced(lines, '', function()
+  out:body(lines, function()
     return 'CopydeskOutput'
   end)
   if left_out > 0 then
@@ -293,13 +306,12 @@ local function tool_block(entry, terminals)
   local status = call.status or 'pending'
   local look = statuses[status] or { '•', tostring(status), 'CopydeskMuted' }
   local took = entry.started and entry.ended and duration(entry.ended - entry.started) or ''
-  out:line('')
   if entry.begins_turn then
-    out:line('## Copydesk', 'CopydeskRole')
     out:line('')
+    out:line('## Copydesk', 'CopydeskRole')
   end
-  local head = #out.lines
-  out:pieces({
+  local card = builder()
+  card:pieces({
     { look[1], look[3] },
     { ' ' },
     { icons[call.kind] or '•', 'CopydeskIcon' },
@@ -308,15 +320,17 @@ local function tool_block(entry, terminals)
     { '  ' },
     { look[2] .. took, look[3] },
   })
-  M.content(out, call, terminals)
+  if status ~= 'pending' then -- until then the permission request shows it
+    M.content(card, call, terminals)
+  end
+  local head = #out.lines + 1
+  out:fenced(card)
   local fold
-  if #out.lines > head + 1 then
-    local always = vim.tbl_get(call, '_meta', 'copydesk', 'fold') == 'always-open'
-    if status == 'completed' or status == 'cancelled' then
-      fold = always and 'open' or 'closed'
-    elseif status == 'failed' then
-      fold = 'open'
-    end
+  local always = vim.tbl_get(call, '_meta', 'copydesk', 'fold') == 'always-open'
+  if status == 'completed' or status == 'cancelled' then
+    fold = always and 'open' or 'closed'
+  elseif status == 'failed' then
+    fold = 'open'
   end
   return {
     lines = out.lines,
@@ -354,21 +368,28 @@ local function text_block(entry)
   return block
 end
 
-local plan_marks = { completed = '[x]', in_progress = '[~]', cancelled = '[-]' }
+local plan_marks = {
+  completed = { '✓', 'CopydeskDone' },
+  in_progress = { '◐', 'CopydeskRunning' },
+  cancelled = { '⊘', 'CopydeskMuted' },
+}
 
 ---@param entry copydesk.Entry
 ---@return copydesk.Block
 local function plan_block(entry)
-  local out = builder()
-  out:line('')
-  out:line('Plan', 'CopydeskRole')
+  local out, inner = builder(), builder()
   local plan = entry.plan or {}
   if type(plan.content) == 'string' then
+    out:line('')
     vim.list_extend(out.lines, vim.split(plan.content, '\n', { plain = true }))
+    return { lines = out.lines, marks = out.marks }
   end
+  inner:line('Plan', 'CopydeskRole')
   for _, item in ipairs(type(plan.entries) == 'table' and plan.entries or {}) do
-    out:line(('- %s %s'):format(plan_marks[item.status] or '[ ]', one_line(item.content)))
+    local look = plan_marks[item.status] or { '○', 'CopydeskMuted' }
+    inner:pieces({ { look[1], look[2] }, { ' ' .. one_line(item.content) } })
   end
+  out:fenced(inner)
   return { lines = out.lines, marks = out.marks }
 end
 
@@ -420,7 +441,7 @@ local function permission_subject(out, subject, terminals)
     return
   end
   if subject.type == 'command' then
-    out:fenced(vim.split(tostring(subject.command), '\n', { plain = true }), '', function()
+    out:body(vim.split(tostring(subject.command), '\n', { plain = true }), function()
       return 'CopydeskCommand'
     end)
     if type(subject.cwd) == 'string' then
@@ -438,13 +459,12 @@ end
 ---@param terminals table<string, copydesk.Terminal>
 ---@return copydesk.Block
 function M.permission_block(pending, terminals)
-  local out = builder()
+  local whole, out = builder(), builder()
   local request = pending[1]
   if not request then
-    return { lines = {}, marks = {} }
+    return { lines = { '' }, marks = {} }
   end
   local params = request.params
-  out:line('')
   out:line(('━'):rep(24), 'CopydeskPermission')
   out:pieces({
     { 'Permission needed', 'CopydeskPermission' },
@@ -468,7 +488,8 @@ function M.permission_block(pending, terminals)
   for i = 2, #pending do
     out:line('then: ' .. one_line(pending[i].params.title), 'CopydeskMuted')
   end
-  return { lines = out.lines, marks = out.marks }
+  whole:fenced(out)
+  return { lines = whole.lines, marks = whole.marks }
 end
 
 return M

@@ -4,6 +4,7 @@ local card = require('copydesk.card')
 local client = require('copydesk.client')
 local config = require('copydesk.config')
 local log = require('copydesk.log')
+local markdown = require('copydesk.markdown')
 local permission = require('copydesk.permission')
 local session = require('copydesk.session')
 local transcript = require('copydesk.transcript')
@@ -105,13 +106,6 @@ local function scratch(what)
     end,
   })
   return buf
-end
-
----@param buf integer
-local function start_markdown(buf)
-  if not pcall(vim.treesitter.start, buf, 'markdown') then
-    vim.bo[buf].syntax = 'markdown'
-  end
 end
 
 local keys_help = {
@@ -261,7 +255,7 @@ end
 local function make_transcript()
   local buf = scratch('transcript')
   vim.bo[buf].filetype = 'copydesk'
-  start_markdown(buf)
+  markdown.start(buf)
   vim.bo[buf].undolevels = -1
   vim.bo[buf].modifiable = false
   for _, choice in ipairs(card.permission_keys) do
@@ -281,6 +275,7 @@ local function make_transcript()
   end, 'previous prompt')
   map(buf, 'n', 'i', function()
     M.open({ focus = 'input' })
+    vim.cmd('startinsert!')
   end, 'input')
   map(buf, 'n', 'q', M.close, 'close')
   map(buf, 'n', '<C-c>', stop, 'stop')
@@ -294,7 +289,7 @@ local function make_input()
   input_buf = buf
   api.nvim_buf_set_lines(buf, 0, -1, false, draft)
   vim.bo[buf].filetype = 'copydesk-input'
-  start_markdown(buf)
+  markdown.start(buf)
   map(buf, 'n', '<CR>', submit, 'send')
   map(buf, { 'n', 'i' }, '<C-s>', submit, 'send')
   map(buf, 'n', '<Tab>', function()
@@ -316,45 +311,55 @@ local state_words = {
   requires_action = 'waiting for you',
 }
 
---- The transcript's title line.
----@return string
-function M.winbar()
-  local parts = { '%#CopydeskTitle# Copydesk%* ' }
-  local now = session.current()
-  if now and now.title then
-    parts[#parts + 1] = escaped(now.title)
+---@param id string
+---@return string? name of the option's value, as the server calls it
+local function chosen(id)
+  local option = session.option(id)
+  if not option or option.currentValue == nil then
+    return nil
   end
-  for _, id in ipairs({ 'mode', 'model' }) do
-    local option = session.option(id)
-    if option and option.currentValue ~= nil then
-      local name = option.currentValue
-      for _, choice in ipairs(session.choices(id)) do
-        if choice.value == option.currentValue then
-          name = choice.name
-        end
-      end
-      parts[#parts + 1] = '· ' .. escaped(tostring(name))
+  for _, choice in ipairs(session.choices(id)) do
+    if choice.value == option.currentValue then
+      return tostring(choice.name)
     end
   end
-  parts[#parts + 1] = '%='
-  if #permission.pending() > 0 then
-    parts[#parts + 1] = ('%%#CopydeskPermission#%d pending%%*'):format(#permission.pending())
+  return tostring(option.currentValue)
+end
+
+--- The transcript's title line. The session's title gets what room the rest leaves.
+---@param width integer
+---@return string
+function M.winbar(width)
+  local now = session.current()
+  local left, right = {}, {}
+  for _, id in ipairs({ 'mode', 'model' }) do
+    left[#left + 1] = chosen(id)
   end
-  if
-    now
-    and now.usage
-    and type(now.usage.used) == 'number'
-    and type(now.usage.size) == 'number'
-  then
-    parts[#parts + 1] = ('%dk/%dk'):format(now.usage.used / 1000, now.usage.size / 1000)
+  local usage = now and now.usage
+  if usage and type(usage.used) == 'number' and type(usage.size) == 'number' then
+    right[#right + 1] = ('%dk/%dk'):format(usage.used / 1000, usage.size / 1000)
   end
-  local state = client.state()
-  if state == 'ready' then
-    parts[#parts + 1] = now and (state_words[now.state] or escaped(now.state)) or 'ready'
+  local pending, state = #permission.pending(), client.state()
+  if pending > 0 then
+    right[#right + 1] = pending .. ' pending'
+  elseif state == 'ready' then
+    right[#right + 1] = now and (state_words[now.state] or now.state) or 'ready'
   else
-    parts[#parts + 1] = state
+    right[#right + 1] = state
   end
-  return table.concat(parts, ' ') .. ' '
+  local left_text = #left > 0 and ' · ' .. table.concat(left, ' · ') or ''
+  local right_text = table.concat(right, '  ')
+  local room = width - vim.fn.strdisplaywidth(' Copydesk' .. left_text .. right_text) - 6
+  local title = now and now.title and tostring(now.title) or ''
+  if vim.fn.strdisplaywidth(title) > room then
+    title = room > 4 and vim.fn.strcharpart(title, 0, room - 1) .. '…' or ''
+  end
+  return ('%%#CopydeskTitle# Copydesk%%*%s%s%%=%s%s%%* '):format(
+    escaped(left_text),
+    title ~= '' and ' · ' .. escaped(title) or '',
+    pending > 0 and '%#CopydeskPermission#' or '',
+    escaped(right_text)
+  )
 end
 
 ---@param win integer
@@ -383,7 +388,8 @@ local plain_window = {
 
 local function show_header()
   if usable(windows.transcript) then
-    vim.wo[windows.transcript][0].winbar = M.winbar()
+    local width = api.nvim_win_get_width(windows.transcript)
+    vim.wo[windows.transcript][0].winbar = M.winbar(width)
   end
 end
 
@@ -405,6 +411,7 @@ local function open_windows()
     foldtext = '',
     foldcolumn = '1',
     fillchars = 'fold: ,foldopen:▾,foldclose:▸,foldsep: ,eob: ',
+    winhighlight = 'Folded:Normal',
     winfixbuf = true,
   })
   api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })

@@ -6,8 +6,6 @@ local M = {}
 local api = vim.api
 local blocks_ns = api.nvim_create_namespace('copydesk.transcript')
 
-local can_hide_lines = vim.fn.has('nvim-0.11') == 1
-
 ---@class copydesk.Transcript
 ---@field buf integer
 ---@field entries table[] things with a `block`, in order
@@ -91,8 +89,11 @@ end
 function Transcript:mark(row, block)
   for _, mark in ipairs(block.marks) do
     local line = row + mark.row
-    if mark.conceal and can_hide_lines then
-      api.nvim_buf_set_extmark(self.buf, blocks_ns, line, 0, { conceal_lines = '' })
+    if mark.conceal then
+      api.nvim_buf_set_extmark(self.buf, blocks_ns, line, 0, {
+        end_col = #block.lines[mark.row + 1],
+        conceal = '',
+      })
     elseif not mark.from then
       api.nvim_buf_set_extmark(self.buf, blocks_ns, line, 0, {
         line_hl_group = mark.group,
@@ -103,7 +104,7 @@ function Transcript:mark(row, block)
       api.nvim_buf_set_extmark(self.buf, blocks_ns, line, mark.from, {
         end_col = mark.to == -1 and length or math.min(mark.to, length),
         hl_group = mark.group,
-        priority = 200,
+        priority = mark.base and 150 or 200,
       })
     end
   end
