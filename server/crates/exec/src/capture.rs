@@ -16,8 +16,10 @@ use crate::final_text::{final_text, unfinished};
 
 /// Kept from the beginning. Longer output is also logged.
 const HEAD: usize = 32 * 1024;
-/// Kept from the end; up to twice as much lies in memory between cuts.
-const TAIL: usize = 128 * 1024;
+/// Kept from the end.
+const TAIL: usize = 64 * 1024;
+/// What the end may grow to before it is cut: seldom enough for the moving not to matter.
+const TAIL_ROOM: usize = 4 * TAIL;
 /// Of the log, before only the end is added. With `TAIL` and the note it stays below 64 MB.
 const LOG_LIMIT: u64 = 63 * 1024 * 1024;
 
@@ -69,7 +71,7 @@ impl Capture {
             self.tail.extend_from_slice(&rest[rest.len() - TAIL..]);
             return;
         }
-        if self.tail.len() + rest.len() > 2 * TAIL {
+        if self.tail.len() + rest.len() > TAIL_ROOM {
             self.tail.drain(..self.tail.len() + rest.len() - TAIL);
         }
         self.tail.extend_from_slice(rest);

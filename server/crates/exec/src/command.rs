@@ -190,6 +190,8 @@ pub enum Listed {
 #[derive(Debug, Clone)]
 pub struct JobRow {
     pub job: JobId,
+    /// Id of the tool call that started it.
+    pub call: String,
     pub terminal: String,
     pub status: Status,
     pub label: String,

@@ -535,6 +535,7 @@ fn row(run: &Run) -> Option<JobRow> {
         let now = Instant::now();
         Some(JobRow {
             job: state.job.clone()?,
+            call: run.call.clone(),
             terminal: run.terminal.clone(),
             status: state.status(),
             label: run.label.clone(),

@@ -29,6 +29,8 @@ const KILL_CONFIRM: Duration = Duration::from_secs(2);
 /// Lines and bytes of output that the notice of a job's end carries.
 const NOTICE_LINES: usize = 20;
 const NOTICE_BYTES: usize = 4096;
+/// Reads between two looks at everything else.
+const READS_AT_ONCE: usize = 16;
 /// Input that waits for a terminal's program.
 const INPUT_QUEUE: usize = 64;
 
@@ -313,6 +315,14 @@ impl Source {
         })
     }
 
+    /// Bytes that are there already; `None` when there are none, or this cannot be told.
+    fn read_more(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        match self {
+            Source::Pipe(pipe) => pipe.try_read(buffer).ok(),
+            Source::Pty(_) | Source::Closed => None,
+        }
+    }
+
     fn is_open(&self) -> bool {
         !matches!(self, Source::Closed)
     }
@@ -333,22 +343,18 @@ struct Driver {
 
 impl Driver {
     async fn drive(mut self, process: Process, mut orders: mpsc::UnboundedReceiver<Order>) {
-        let mut buffer = vec![0_u8; 128 * 1024];
+        let mut buffer = vec![0_u8; 64 * 1024];
         let mut exited = false;
         let mut gone = false;
         loop {
             let timer = self.next_timer();
             tokio::select! {
                 count = self.source.read(&mut buffer), if self.source.is_open() => {
-                    if count == 0 {
-                        self.source = Source::Closed;
-                    } else {
-                        self.run.push(&buffer[..count]);
-                        self.live.push(&buffer[..count], Instant::now());
-                    }
+                    self.take_output(&mut buffer, count);
                 }
                 exit = self.group.exited(), if !exited => {
                     exited = true;
+                    gone = self.group.is_gone();
                     self.settle_by = Some(Instant::now() + OUTPUT_GRACE);
                     self.run.state(|state| state.exit = Some(exit));
                 }
@@ -367,7 +373,8 @@ impl Driver {
                 }
             }
             self.show_live();
-            if exited && (!self.source.is_open() || is_due(self.settle_by)) {
+            // A group that outlives its leader only for a moment makes no job.
+            if exited && ((gone && !self.source.is_open()) || is_due(self.settle_by)) {
                 self.settle_by = None;
                 if gone {
                     break;
@@ -377,6 +384,25 @@ impl Driver {
         }
         drop(process);
         self.finish();
+    }
+
+    /// Takes what was read and what else is there, so that a flood does not wake us for each bit
+    /// of it. Bounded: orders and deadlines are not to wait.
+    fn take_output(&mut self, buffer: &mut [u8], first: usize) {
+        let mut next = Some(first);
+        for reads in 1.. {
+            let Some(count) = next else { return };
+            if count == 0 {
+                self.source = Source::Closed;
+                return;
+            }
+            self.run.push(&buffer[..count]);
+            self.live.push(&buffer[..count], Instant::now());
+            if reads == READS_AT_ONCE {
+                return;
+            }
+            next = self.source.read_more(buffer);
+        }
     }
 
     fn next_timer(&self) -> Option<Instant> {

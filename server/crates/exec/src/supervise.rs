@@ -31,8 +31,10 @@ const GRACE: Duration = Duration::from_millis(1500);
 const KILLING: Duration = Duration::from_secs(3);
 /// How often a group without its leader is looked at beside the news of its members' ends.
 const LINGER_CHECK: Duration = Duration::from_millis(250);
-/// Room of the output pipe: fewer switches between the program and us.
-const PIPE_BYTES: usize = 256 * 1024;
+/// Room of the output pipe, as much as users are allowed: fewer switches between the program and
+/// us.
+#[cfg(target_os = "linux")]
+const PIPE_BYTES: usize = 1024 * 1024;
 
 /// What the binary runs for its hidden subcommand: serves the socket on descriptor 0 until the
 /// server closes it or dies, then ends every descendant and exits.
@@ -376,6 +378,7 @@ fn wide_pipe() -> io::Result<(OwnedFd, io::PipeWriter)> {
 /// Makes the child a session leader that dies with us, with its terminal if it has one.
 #[expect(unsafe_code, reason = "std sets neither session, death signal nor terminal")]
 fn in_own_session(command: &mut Command, stdio: Stdio) {
+    #[cfg(target_os = "linux")]
     let parent = rustix::process::getpid();
     let hook = move || {
         rustix::process::setsid()?;
