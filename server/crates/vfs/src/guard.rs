@@ -76,7 +76,9 @@ pub fn is_power_file(path: &Path) -> bool {
 }
 
 fn lower(path: &Path) -> String {
-    path.to_string_lossy().to_lowercase()
+    let mut text = path.to_string_lossy().into_owned();
+    text.make_ascii_lowercase();
+    text
 }
 
 fn is_env_file(name: &str) -> bool {

@@ -1,11 +1,12 @@
 //! Names: files and folders that match globs, newest first where asked.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::filter::{self, Globs};
-use super::targets::{Overlay, files_below, merged};
+use super::targets::{Choice, Overlay, files_below};
 use super::walk::Ignored;
 use super::{GlobHit, GlobQuery, GlobResult, Order, QueryError};
 use crate::disk::{self, FileKind};
@@ -36,31 +37,30 @@ pub(super) fn run(
     let mut result = GlobResult::default();
     let mut paths: Vec<(PathBuf, Found)> = Vec::new();
     let ignored = if query.include_ignored { Ignored::Include } else { Ignored::Skip };
-    if let Some(named) = named_files(&root, &query.patterns) {
-        paths.extend(named.into_iter().map(|path| (path, Found::File)));
+    for path in named_files(&root, &query.patterns) {
+        if filter::is_withheld(&path, &query.allow_sensitive) {
+            result.sensitive += 1;
+        } else {
+            paths.push((path, Found::File));
+        }
     }
-    if paths.len() < query.patterns.len() || query.patterns.is_empty() {
-        let Some((list, extra)) = files_below(vfs, &overlay, &root, ignored, cancelled) else {
+    if paths.len() + result.sensitive < query.patterns.len() || query.patterns.is_empty() {
+        let choice = Choice { ignored, allowed: &query.allow_sensitive };
+        let Some(below) = files_below(vfs, &overlay, &root, choice, cancelled) else {
             result.cancelled = true;
             return Ok(result);
         };
-        result.notes.extend(list.notes.iter().cloned());
-        let named: std::collections::HashSet<PathBuf> =
-            paths.iter().map(|(path, _)| path.clone()).collect();
-        let files =
-            merged(&list.files, &extra).filter(|path| globs.file(path) && !named.contains(*path));
+        result.notes.extend(below.list.notes.iter().cloned());
+        let named: HashSet<PathBuf> = paths.iter().map(|(path, _)| path.clone()).collect();
+        let files = below.files().filter(|path| globs.file(path) && !named.contains(*path));
         paths.extend(files.map(|path| (path.to_owned(), Found::File)));
+        result.sensitive = below.withheld.iter().filter(|path| globs.file(path)).count();
         if query.include_dirs {
-            let dirs = list.dirs.iter().filter(|path| globs.folder(path));
+            let dirs = below.list.dirs.iter().filter(|path| globs.folder(path));
             paths.extend(dirs.map(|path| (path.clone(), Found::Folder)));
         }
         paths.sort_by(|a, b| super::walk::path_order(&a.0, &b.0));
     }
-    paths.retain(|(path, _)| {
-        let withheld = filter::is_withheld(path, &query.allow_sensitive);
-        result.sensitive += usize::from(withheld);
-        !withheld
-    });
     result.total = paths.len();
     let limit = if query.limit == 0 { MAX_HITS } else { query.limit.min(MAX_HITS) };
     if query.order == Order::Path {
@@ -99,16 +99,12 @@ fn hit(overlay: &Overlay, path: PathBuf, found: Found) -> GlobHit {
 }
 
 /// Patterns that are plain paths of files: these are found even where they are ignored.
-/// `None` when some pattern is more than that.
-fn named_files(root: &Path, patterns: &[String]) -> Option<Vec<PathBuf>> {
+/// None when some pattern is more than that.
+fn named_files(root: &Path, patterns: &[String]) -> Vec<PathBuf> {
     if patterns.iter().any(|pattern| pattern.contains(['*', '?', '[', '{', '!', '\\'])) {
-        return None;
+        return Vec::new();
     }
     let paths = patterns.iter().map(|pattern| crate::normalize(&root.join(pattern)));
     let files = paths.filter(|path| path.starts_with(root));
-    Some(
-        files
-            .filter(|path| disk::stat(path).is_ok_and(|stat| stat.kind == FileKind::File))
-            .collect(),
-    )
+    files.filter(|path| disk::stat(path).is_ok_and(|stat| stat.kind == FileKind::File)).collect()
 }

@@ -6,15 +6,15 @@
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use ignore::types::Types;
 
 use super::filter::{self, Globs};
 use super::scan::{Hits, Pattern, Scanner, Skipped};
-use super::targets::{Buffer, Overlay, files_below, merged};
-use super::walk::{Ignored, List, threads, watched};
+use super::targets::{Buffer, Choice, Overlay, files_below};
+use super::walk::{Ignored, threads, watched};
 use super::{GrepFile, GrepMode, GrepQuery, GrepResult, Order, QueryError};
 use crate::disk::{self, FileKind};
 use crate::location::Location;
@@ -333,7 +333,7 @@ impl Targets {
             self.sensitive += 1;
             return;
         }
-        let buffer = overlay.at(&path).or_else(|| overlay.at(&real));
+        let buffer = overlay.at(&path).or_else(|| overlay.at(&real)).cloned();
         self.list.push(Target { location: Location::Disk(path), buffer });
     }
 
@@ -349,26 +349,19 @@ impl Targets {
         let globs =
             (!query.globs.is_empty()).then(|| Globs::new(root, &query.globs)).transpose()?;
         let ignored = if query.include_ignored { Ignored::Include } else { Ignored::Skip };
-        let files: Option<(Arc<List>, Vec<PathBuf>)> =
-            files_below(vfs, overlay, root, ignored, cancelled);
-        let Some((list, extra)) = files else {
+        let choice = Choice { ignored, allowed: &query.allow_sensitive };
+        let Some(below) = files_below(vfs, overlay, root, choice, cancelled) else {
             self.cancelled = true;
             return Ok(());
         };
-        self.notes.extend(list.notes.iter().cloned());
-        for path in merged(&list.files, &extra) {
-            if globs.as_ref().is_some_and(|globs| !globs.file(path)) || !is_of(types, path) {
-                continue;
-            }
-            if filter::is_withheld(path, &query.allow_sensitive) {
-                self.sensitive += 1;
-                continue;
-            }
-            self.list.push(Target {
-                buffer: overlay.at(path),
-                location: Location::Disk(path.to_owned()),
-            });
-        }
+        let wanted =
+            |path: &Path| globs.as_ref().is_none_or(|globs| globs.file(path)) && is_of(types, path);
+        self.notes.extend(below.list.notes.iter().cloned());
+        self.sensitive += below.withheld.iter().filter(|path| wanted(path)).count();
+        self.list.extend(below.files().filter(|path| wanted(path)).map(|path| Target {
+            buffer: overlay.at(path).cloned(),
+            location: Location::Disk(path.to_owned()),
+        }));
         Ok(())
     }
 
@@ -383,9 +376,12 @@ impl Targets {
             (!query.globs.is_empty()).then(|| Globs::new(root, &query.globs)).transpose()?;
         for (name, buffer) in overlay.virtuals() {
             // Only the last part of such a name means something to a glob.
-            let path = root.join(name.rsplit(['/', ':']).next().unwrap_or(&name));
+            let path = root.join(name.rsplit(['/', ':']).next().unwrap_or(name));
             if globs.as_ref().is_none_or(|globs| globs.file(&path)) && is_of(types, &path) {
-                self.list.push(Target { location: Location::Virtual(name), buffer: Some(buffer) });
+                self.list.push(Target {
+                    location: Location::Virtual(name.clone()),
+                    buffer: Some(buffer.clone()),
+                });
             }
         }
         Ok(())

@@ -144,14 +144,13 @@ impl<'a> Scanner<'a> {
     /// Searches a file; `None` when nothing in it matches.
     pub fn file(&mut self, path: &Path) -> Result<Option<Hits>, Skipped> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.clear();
         let max = if self.pattern.multiline { MAX_MULTILINE } else { MAX_WHOLE };
         let result = match read_whole(path, &mut buffer, max) {
-            Ok(true) => self.bytes(&buffer),
-            Ok(false) => self.large_file(path),
+            Ok(Some(len)) => self.bytes(&buffer[..len]),
+            Ok(None) => self.large_file(path),
             Err(error) => Err(Skipped::Unreadable(error)),
         };
-        if buffer.capacity() <= KEEP_BUFFER {
+        if buffer.len() <= KEEP_BUFFER {
             self.buffer = buffer;
         }
         result
@@ -239,15 +238,34 @@ fn searcher(pattern: &Pattern) -> SearcherBuilder {
     builder
 }
 
-/// Fills `buffer` with a file; `false` when it is too large for that.
-fn read_whole(path: &Path, buffer: &mut Vec<u8>, max: usize) -> io::Result<bool> {
-    let (file, stat) = disk::open_regular(path)?;
-    if stat.len > max as u64 {
-        return Ok(false);
+/// Reads a file into the beginning of `buffer`, which grows and is never cleared; the file's length, or `None` when it
+/// is too large for that.
+fn read_whole(path: &Path, buffer: &mut Vec<u8>, max: usize) -> io::Result<Option<usize>> {
+    let (mut file, stat) = disk::open_regular(path)?;
+    let mut len = 0;
+    let expected = usize::try_from(stat.len).unwrap_or(usize::MAX);
+    let mut room = expected.saturating_add(1);
+    loop {
+        if len > max || room > max.saturating_add(1) {
+            return Ok(None);
+        }
+        if buffer.len() < room {
+            buffer.resize(room, 0);
+        }
+        match file.read(&mut buffer[len..room]) {
+            Ok(0) => return Ok(Some(len)),
+            Ok(read) => len += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        // A file that gave what it said it has is at its end; one that says nothing (in /proc) is asked again.
+        if len == expected && expected > 0 {
+            return Ok(Some(len));
+        }
+        if len == room {
+            room = room.saturating_mul(2).max(64 * 1024);
+        }
     }
-    buffer.reserve(usize::try_from(stat.len).unwrap_or_default().saturating_add(1));
-    file.take(max as u64 + 1).read_to_end(buffer)?;
-    Ok(buffer.len() <= max)
 }
 
 fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {

@@ -1,23 +1,26 @@
 //! The files and documents a search is about, in path order, open buffers laid over the disk.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use text::Rope;
 
+use super::filter::is_withheld;
 use super::ignored::IgnoreFiles;
 use super::walk::{Ignored, List, path_order};
 use crate::document::Dirty;
 use crate::location::Location;
-use crate::store::{OpenText, Vfs};
+use crate::store::Vfs;
 
 /// Open documents, by the paths a search may meet them under.
 pub(super) struct Overlay {
-    open: BTreeMap<Location, OpenText>,
-    /// Real paths of documents opened through a link.
-    by_real_path: HashMap<PathBuf, Location>,
+    /// By path and by real path; as plain strings, since a search asks for every file it meets.
+    by_path: HashMap<OsString, Buffer>,
+    paths: Vec<PathBuf>,
+    virtuals: Vec<(String, Buffer)>,
 }
 
 /// Unsaved or saved, a buffer's text and when it last changed.
@@ -30,73 +33,95 @@ pub(super) struct Buffer {
 
 impl Overlay {
     pub fn of(vfs: &Vfs) -> Overlay {
-        let open = vfs.open_texts();
-        let by_real_path = open
-            .iter()
-            .filter_map(|(location, text)| Some((text.real.clone()?, location.clone())))
-            .collect();
-        Overlay { open, by_real_path }
+        let mut overlay =
+            Overlay { by_path: HashMap::new(), paths: Vec::new(), virtuals: Vec::new() };
+        for (location, text) in vfs.open_texts() {
+            let unsaved = text.dirty != Dirty::Clean;
+            let buffer = Buffer { rope: text.rope, changed: text.changed, unsaved };
+            match location {
+                Location::Virtual(name) => overlay.virtuals.push((name, buffer)),
+                Location::Disk(path) => {
+                    if let Some(real) = text.real {
+                        overlay.by_path.entry(real.into()).or_insert_with(|| buffer.clone());
+                    }
+                    overlay.by_path.insert(path.clone().into(), buffer);
+                    overlay.paths.push(path);
+                }
+            }
+        }
+        overlay
     }
 
     /// The buffer shown in place of the file at `path`.
-    pub fn at(&self, path: &Path) -> Option<Buffer> {
-        if self.open.is_empty() {
-            return None;
-        }
-        let location = Location::Disk(path.to_owned());
-        let text =
-            self.open.get(&location).or_else(|| self.open.get(self.by_real_path.get(path)?))?;
-        Some(buffer(text))
+    pub fn at(&self, path: &Path) -> Option<&Buffer> {
+        if self.by_path.is_empty() { None } else { self.by_path.get(path.as_os_str()) }
     }
 
     /// Documents without a path, by name.
-    pub fn virtuals(&self) -> Vec<(String, Buffer)> {
-        let name = |(location, text): (&Location, &OpenText)| match location {
-            Location::Virtual(name) => Some((name.clone(), buffer(text))),
-            Location::Disk(_) => None,
-        };
-        self.open.iter().filter_map(name).collect()
+    pub fn virtuals(&self) -> &[(String, Buffer)] {
+        &self.virtuals
     }
 
     /// Open documents below `root` that the disk does not have.
     pub fn unborn<'a>(&'a self, root: &'a Path) -> impl Iterator<Item = &'a Path> {
-        self.open
-            .keys()
-            .filter_map(|location| location.path())
-            .filter(move |path| path.starts_with(root) && *path != root)
-            .filter(|path| std::fs::symlink_metadata(path).is_err())
+        let below = self
+            .paths
+            .iter()
+            .map(PathBuf::as_path)
+            .filter(move |path| *path != root && path.starts_with(root));
+        below.filter(|path| std::fs::symlink_metadata(path).is_err())
     }
 }
 
-fn buffer(text: &OpenText) -> Buffer {
-    Buffer { rope: text.rope.clone(), changed: text.changed, unsaved: text.dirty != Dirty::Clean }
+/// What a search below a folder is about.
+pub(super) struct Below {
+    pub list: Arc<List>,
+    /// Beside the list: what only the editor has, and secrets the person allowed.
+    pub extra: Vec<PathBuf>,
+    /// Secrets nobody allowed.
+    pub withheld: Vec<PathBuf>,
 }
 
-/// The files below `root` in path order, those that only exist in the editor among them.
-/// `None` when `cancelled` said so.
+impl Below {
+    /// All files, in path order.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        merged(&self.list.files, &self.extra)
+    }
+}
+
+/// The files below `root`, those that only exist in the editor among them. `None` when `cancelled` said so.
 pub(super) fn files_below(
     vfs: &Vfs,
     overlay: &Overlay,
     root: &Path,
-    ignored: Ignored,
+    choice: Choice<'_>,
     cancelled: &dyn Fn() -> bool,
-) -> Option<(Arc<List>, Vec<PathBuf>)> {
-    let list = vfs.lists().get(root, ignored, cancelled)?;
+) -> Option<Below> {
+    let list = vfs.lists().get(root, choice.ignored, cancelled)?;
     let mut rules = IgnoreFiles::default();
-    let mut extra: Vec<PathBuf> = overlay
-        .unborn(root)
-        .filter(|path| match ignored {
-            Ignored::Skip => !rules.ignores(root, path),
-            Ignored::Include => true,
-        })
-        .map(Path::to_owned)
-        .collect();
+    let unborn = overlay.unborn(root).filter(|path| match choice.ignored {
+        Ignored::Skip => !rules.ignores(root, path),
+        Ignored::Include => true,
+    });
+    let (mut extra, mut withheld) = (Vec::new(), Vec::new());
+    for path in unborn.chain(list.secrets.iter().map(PathBuf::as_path)) {
+        let part = if is_withheld(path, choice.allowed) { &mut withheld } else { &mut extra };
+        part.push(path.to_owned());
+    }
     extra.sort_unstable_by(|a, b| path_order(a, b));
-    Some((list, extra))
+    Some(Below { list, extra, withheld })
+}
+
+/// What a query says about the files it wants.
+#[derive(Clone, Copy)]
+pub(super) struct Choice<'a> {
+    pub ignored: Ignored,
+    /// Secrets the person allowed.
+    pub allowed: &'a [PathBuf],
 }
 
 /// Two sorted lists as one.
-pub(super) fn merged<'a>(a: &'a [PathBuf], b: &'a [PathBuf]) -> impl Iterator<Item = &'a Path> {
+fn merged<'a>(a: &'a [PathBuf], b: &'a [PathBuf]) -> impl Iterator<Item = &'a Path> {
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     std::iter::from_fn(move || {
         let first = match (a.peek(), b.peek()) {

@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::ignored::IGNORE_FILES;
+use crate::guard::is_sensitive;
 
 /// Trees up to this many entries are walked by the calling thread alone.
 const SMALL_TREE: usize = 400;
@@ -41,6 +42,8 @@ pub(super) enum Ignored {
 #[derive(Debug, Default)]
 pub(super) struct List {
     pub files: Vec<PathBuf>,
+    /// Files that are sensitive, which are not among `files`.
+    pub secrets: Vec<PathBuf>,
     /// Without the root itself.
     pub dirs: Vec<PathBuf>,
     pub notes: Vec<String>,
@@ -164,7 +167,8 @@ impl List {
             if IGNORE_FILES.iter().any(|name| entry.file_name() == *name) {
                 self.stamp(entry.path());
             }
-            self.files.push(entry.into_path());
+            let path = entry.into_path();
+            if is_sensitive(&path) { self.secrets.push(path) } else { self.files.push(path) }
         }
     }
 
@@ -179,6 +183,7 @@ impl List {
 
     fn absorb(&mut self, other: List) {
         self.files.extend(other.files);
+        self.secrets.extend(other.secrets);
         self.dirs.extend(other.dirs);
         self.notes.extend(other.notes);
         self.notes.truncate(MAX_NOTES);
@@ -189,11 +194,12 @@ impl List {
     }
 
     fn len(&self) -> usize {
-        self.files.len() + self.dirs.len()
+        self.files.len() + self.secrets.len() + self.dirs.len()
     }
 
     fn sort(&mut self) {
         self.files.sort_unstable_by(|a, b| path_order(a, b));
+        self.secrets.sort_unstable_by(|a, b| path_order(a, b));
         self.dirs.sort_unstable_by(|a, b| path_order(a, b));
     }
 }
