@@ -13,6 +13,29 @@ local Child = {}
 Child.__index = Child
 
 local live = {}
+local models = {}
+
+--- Nothing of this machine's keys, proxies or configuration reaches the child.
+local function inherited()
+  local env = {}
+  for name, value in pairs(vim.fn.environ()) do
+    local upper = name:upper()
+    local private = upper:match('_API_KEY$')
+      or upper:match('_TOKEN$')
+      or upper:match('_PROXY$')
+      or upper:match('^N?VIM')
+      or upper:match('^XDG_')
+      or upper:match('^COPYDESK')
+      or upper:match('^CLAUDE')
+      or upper:match('^ANTHROPIC')
+      or upper:match('^OPENAI')
+      or upper:match('^GEMINI')
+    if not private then
+      env[name] = value
+    end
+  end
+  return env
+end
 
 --- How long a condition may take before the test fails.
 M.patience = 10000
@@ -31,7 +54,8 @@ function M.new(options)
     file:write(text)
     file:close()
   end
-  local env = { HOME = dir .. '/home', COPYDESK_LOG = '', NVIM = '' }
+  local env = inherited()
+  env.HOME = dir .. '/home'
   for _, name in ipairs({ 'CONFIG', 'STATE', 'CACHE', 'DATA' }) do
     env['XDG_' .. name .. '_HOME'] = dir .. '/' .. name:lower()
   end
@@ -50,7 +74,7 @@ function M.new(options)
     '-n',
     '--cmd',
     'set runtimepath^=' .. M.root .. '/nvim-plugin',
-  }, { rpc = true, cwd = self.work, env = env })
+  }, { rpc = true, cwd = self.work, env = env, clear_env = true })
   assert(self.channel > 0, 'Neovim did not start')
   live[#live + 1] = self
   self:lua('vim.g.copydesk = ...; vim.o.lines = 40; vim.o.columns = 120', options.config or {
@@ -260,7 +284,88 @@ function M.offset(text, position)
   return at
 end
 
+--- Serves scripted model answers; `requests()` gives what was asked so far.
+---@param steps table[] as in tests/scenarios
+function M.model(steps)
+  local file = vim.fn.tempname()
+  vim.fn.writefile({ vim.json.encode(steps) }, file)
+  local lines, rest = {}, ''
+  local job = vim.fn.jobstart({ 'python3', M.root .. '/tests/scenarios/model.py', file }, {
+    on_stdout = function(_, data)
+      rest = rest .. data[1]
+      for i = 2, #data do
+        lines[#lines + 1] = rest
+        rest = data[i]
+      end
+    end,
+  })
+  models[#models + 1] = job
+  assert(vim.wait(M.patience, function()
+    return #lines > 0
+  end, 10))
+  local port = assert(tonumber(lines[1]))
+  local model = {}
+  --- Requests that offer tools, in order.
+  function model.requests()
+    local found = {}
+    for i = 2, #lines do
+      local request = vim.json.decode(lines[i])
+      if type(request.tools) == 'table' and #request.tools > 0 then
+        found[#found + 1] = request
+      end
+    end
+    return found
+  end
+  --- Texts of all tool results the model was sent.
+  function model.results()
+    local found = {}
+    local requests = model.requests()
+    for _, message in ipairs(#requests > 0 and requests[#requests].messages or {}) do
+      if message.role == 'tool' then
+        found[#found + 1] = type(message.content) == 'string' and message.content
+          or vim.inspect(message.content)
+      end
+    end
+    return found
+  end
+  model.settings = {
+    model = 'mock/test',
+    providers = {
+      mock = {
+        protocol = 'openai',
+        base_url = ('http://127.0.0.1:%d/v1'):format(port),
+        api_key = 'test',
+      },
+    },
+    models = { ['mock/test'] = { dialect = 'claude', context_window = 200000 } },
+  }
+  return model
+end
+
+--- A child whose server is the real one, talking to that model.
+function M.with_server(model, options)
+  options = options or {}
+  options.config = vim.tbl_extend('force', {
+    cmd = { assert(vim.env.COPYDESK_BIN, 'COPYDESK_BIN is not set'), 'lsp' },
+    settings = model.settings,
+    trusted = true,
+  }, options.config or {})
+  local self = M.new(options)
+  self:lua([[
+    turns = {}
+    vim.api.nvim_create_autocmd('User', {
+      pattern = 'CopydeskTurnFinished',
+      callback = function(event) turns[#turns + 1] = event.data.stopReason end,
+    })
+  ]])
+  return self
+end
+
 function M.stop_all()
+  for _, job in ipairs(models) do
+    pcall(vim.fn.jobstop, job)
+  end
+  models = {}
   for _, child in ipairs(live) do
     pcall(vim.fn.jobstop, child.channel)
     vim.fn.jobwait({ child.channel }, 2000)
