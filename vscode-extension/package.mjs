@@ -1,7 +1,7 @@
 // Makes the VSIX. The server goes in as bin/copydesk if it has been built: $COPYDESK_BIN, else
 // the release, else the debug build of this repository; not with --no-server.
 // Usage: node package.mjs [--no-server] [FILE.vsix]
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createVSIX } from '@vscode/vsce';
 
@@ -15,10 +15,7 @@ if (binary) {
   copyFileSync(binary, join(here, 'bin', `copydesk${exe}`));
   chmodSync(join(here, 'bin', `copydesk${exe}`), 0o755);
 }
-for (const name of ['LICENSE-MIT', 'LICENSE-APACHE']) {
-  const license = join(here, '..', name);
-  if (existsSync(license)) copyFileSync(license, join(here, name));
-}
+for (const name of readdirSync(join(here, '..')).filter(file => file.startsWith('LICENSE'))) copyFileSync(join(here, '..', name), join(here, name));
 const { version } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'));
 const packagePath = process.argv.slice(2).find(arg => arg.endsWith('.vsix')) ?? join(here, `copydesk-${version}.vsix`);
 const platform = { linux: 'linux', darwin: 'darwin', win32: 'win32' }[process.platform];

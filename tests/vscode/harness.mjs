@@ -75,23 +75,20 @@ const QUIET = {
   'editor.quickSuggestions': { other: 'off', comments: 'off', strings: 'off' },
   'editor.wordBasedSuggestions': 'off',
   'editor.autoClosingBrackets': 'never',
+  'editor.autoIndent': 'none',
+  'files.hotExit': 'off',
   'security.workspace.trust.enabled': false,
   'window.title': '${dirty}${activeEditorShort}',
 };
 
 /**
- * `files`: path → text, written before the editor starts. `server`: the program to run.
- * `settings`: more settings of the person. `env`: for the editor and with it for the server.
+ * One code-server and one browser page. `server`: the program to run. `settings`: more settings of
+ * the person. `env`: for the editor and with it for the server. `files` (path → text), `open` (the
+ * file to show): the folder of `openFolder`, which can be called again for another.
  */
 export async function openEditor({ files = {}, server = realServer, settings = {}, env = {}, theme = 'Default Dark Modern', size = { width: 1280, height: 900 }, open } = {}) {
   const extensionsDir = installedExtension();
   const dir = mkdtempSync(join(tmpdir(), 'copydesk-vscode-'));
-  const folder = join(dir, 'work');
-  mkdirSync(folder);
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), text);
-  }
   const machine = Object.fromEntries(Object.entries({ 'copydesk.server.path': server, ...settings }).filter(([key]) => key.startsWith('copydesk.')));
   const person = { ...QUIET, 'workbench.colorTheme': theme, ...Object.fromEntries(Object.entries(settings).filter(([key]) => !key.startsWith('copydesk.'))) };
   for (const [scope, values] of [['User', person], ['Machine', machine]]) {
@@ -103,7 +100,7 @@ export async function openEditor({ files = {}, server = realServer, settings = {
   const home = join(dir, 'home');
   mkdirSync(home);
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:XDG_|COPYDESK_|VSCODE_)|_API_KEY$/.test(name)));
-  const args = ['--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, '--config', join(dir, 'config.yaml'), '--user-data-dir', join(dir, 'user'), '--extensions-dir', extensionsDir, '--disable-telemetry', '--disable-update-check', '--disable-workspace-trust', '--disable-getting-started-override', folder];
+  const args = ['--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, '--config', join(dir, 'config.yaml'), '--user-data-dir', join(dir, 'user'), '--extensions-dir', extensionsDir, '--disable-telemetry', '--disable-update-check', '--disable-workspace-trust', '--disable-getting-started-override'];
   const host = spawn(codeServer, args, { env: { ...inherited, HOME: home, ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let log = '';
   for (const stream of [host.stdout, host.stderr]) stream.on('data', data => (log += data));
@@ -124,12 +121,35 @@ export async function openEditor({ files = {}, server = realServer, settings = {
     browser = await chromium.launch({ executablePath: chromiumPath, headless: true, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
     const page = await (await browser.newContext({ viewport: size })).newPage();
     page.setDefaultTimeout(PATIENCE);
-    const payload = open ? `&payload=${encodeURIComponent(JSON.stringify([['openFile', `vscode-remote://127.0.0.1:${port}${join(folder, open)}`]]))}` : '';
-    await page.goto(`http://127.0.0.1:${port}/?folder=${folder}${payload}`);
-    await page.locator('.monaco-workbench').waitFor();
-    if (open) await page.locator('.monaco-editor .view-lines').first().waitFor();
-    const editor = new Editor(page, folder, () => log);
-    return { editor, page, folder, panel: editor.panel, close };
+    // Leaving a folder with unsaved text is what tests do.
+    page.on('dialog', dialog => void dialog.accept().catch(() => undefined));
+    const editor = new Editor(page);
+    let folders = 0;
+    const session = {
+      editor,
+      page,
+      close,
+      folder: '',
+      get panel() {
+        return editor.panel;
+      },
+      async openFolder({ files: contents = {}, open: shown } = {}) {
+        folders += 1;
+        session.folder = join(dir, `work-${folders}`);
+        mkdirSync(session.folder);
+        for (const [name, text] of Object.entries(contents)) {
+          mkdirSync(dirname(join(session.folder, name)), { recursive: true });
+          writeFileSync(join(session.folder, name), text);
+        }
+        const payload = shown ? `&payload=${encodeURIComponent(JSON.stringify([['openFile', `vscode-remote://127.0.0.1:${port}${join(session.folder, shown)}`]]))}` : '';
+        await page.goto('about:blank');
+        await page.goto(`http://127.0.0.1:${port}/?folder=${session.folder}${payload}`);
+        await page.locator('.monaco-workbench').waitFor();
+        if (shown) await page.locator('.editor-instance .view-lines').first().waitFor();
+      },
+    };
+    await session.openFolder({ files, open });
+    return session;
   } catch (error) {
     await close();
     throw error;
@@ -151,10 +171,8 @@ export async function withEditor(options, body) {
 }
 
 class Editor {
-  constructor(page, folder, log) {
+  constructor(page) {
     this.page = page;
-    this.folder = folder;
-    this.log = log;
   }
 
   /** The panel's own document. */
@@ -200,6 +218,23 @@ class Editor {
     await this.page.locator('.editor-instance .view-lines').first().click();
     await this.page.keyboard.press(at === 'end' ? 'Control+End' : 'Control+Home');
     await this.page.keyboard.type(text);
+  }
+
+  /** Replaces the text of the open editor, as a person who pastes. */
+  async setText(text) {
+    await this.page.locator('.editor-instance .view-lines').first().click();
+    await this.page.keyboard.press('Control+a');
+    await this.page.keyboard.insertText(text);
+    await until('the text is there', async () => (await this.text()) === text);
+  }
+
+  /** Answers every request with the option of a kind until something holds. */
+  async answerUntil(kind, condition) {
+    const option = this.panel.locator(`.permission button[data-kind=${kind}]`).first();
+    await until('the turn goes on', async () => {
+      if ((await option.count()) > 0) await option.click({ timeout: 2_000 }).catch(() => undefined);
+      return condition();
+    });
   }
 
   /** The text of the open editor as it is drawn. */

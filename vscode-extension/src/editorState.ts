@@ -7,7 +7,8 @@ import { isReadOnly } from './editing';
 import { encodingLabel, eolOf } from './documentFacts';
 import type { DocumentState, EditorStateParams } from './protocol';
 
-const DEBOUNCE_MS = 50;
+const CHANGE_DELAY_MS = 50;
+const CURSOR_DELAY_MS = 200;
 const MIXED_EOL_LIMIT = 4_000_000;
 const SCHEMES = new Set(['file', 'untitled', 'vscode-notebook-cell']);
 
@@ -24,13 +25,19 @@ type Facts = Map<string, DiskFacts>;
 export function activate(context: vscode.ExtensionContext, server: Server): void {
   const facts: Facts = new Map();
   let timer: NodeJS.Timeout | undefined;
-  const soon = (): void => {
-    if (!server.running) return;
-    timer ??= setTimeout(now, DEBOUNCE_MS);
+  let due = Infinity;
+  const within = (delay: number): void => {
+    const at = Date.now() + delay;
+    if (!server.running || at >= due) return;
+    clearTimeout(timer);
+    due = at;
+    timer = setTimeout(now, delay);
   };
+  const soon = (): void => within(CHANGE_DELAY_MS);
+  const later = (): void => within(CURSOR_DELAY_MS);
   const now = (): void => {
     clearTimeout(timer);
-    timer = undefined;
+    due = Infinity;
     const client = server.running;
     if (client) void client.sendNotification('copydesk/editor/didChangeState', state(client, facts));
   };
@@ -64,8 +71,8 @@ export function activate(context: vscode.ExtensionContext, server: Server): void
       soon();
     }),
     vscode.window.onDidChangeActiveTextEditor(soon),
-    vscode.window.onDidChangeTextEditorSelection(soon),
-    vscode.window.onDidChangeTextEditorVisibleRanges(soon),
+    vscode.window.onDidChangeTextEditorSelection(later),
+    vscode.window.onDidChangeTextEditorVisibleRanges(later),
     { dispose: () => clearTimeout(timer) },
   );
 }

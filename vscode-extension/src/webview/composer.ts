@@ -23,7 +23,6 @@ export class Composer {
   readonly element: HTMLElement;
   private drawnOptions = '';
   private draftTimer: ReturnType<typeof setTimeout> | undefined;
-  private busy = false;
 
   constructor(private readonly actions: ComposerActions) {
     this.sendButton = button({ label: 'Send', icon: icon('send'), iconOnly: 'iconOnly', title: 'Send (Enter)', class: 'primary' }, () => this.submit());
@@ -67,7 +66,6 @@ export class Composer {
   }
 
   setHeader(header: HeaderView): void {
-    this.busy = header.busy;
     this.stopButton.hidden = !header.busy;
     this.input.placeholder = header.busy ? 'Add to what the agent is doing' : 'Ask, or describe a change';
     this.drawUsage(header);
@@ -82,9 +80,6 @@ export class Composer {
     if (event.key === 'Enter' && !event.shiftKey && !event.altKey) {
       event.preventDefault();
       if (event.isTrusted) this.submit();
-    } else if (event.key === 'Escape' && this.busy) {
-      event.preventDefault();
-      this.actions.stop();
     }
   }
 

@@ -61,6 +61,12 @@ export class Panel {
     const resized = new ResizeObserver(() => this.follow());
     resized.observe(this.transcript.element);
     resized.observe(this.scroller);
+    this.element.addEventListener('keydown', event => {
+      // In a request Escape could be meant for the request alone.
+      if (event.key !== 'Escape' || !this.header.busy || event.isComposing || this.permissions.element.contains(document.activeElement)) return;
+      event.preventDefault();
+      this.post({ type: 'stop' });
+    });
     this.drawEmpty();
   }
 
