@@ -455,4 +455,4 @@ fn stop(reason: &str) -> Stop {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

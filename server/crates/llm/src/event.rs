@@ -23,7 +23,8 @@ pub enum Event {
     Usage(Usage),
     /// One line for the transcript, such as "retrying in 2 s (529 overloaded)". Not part of the answer.
     Notice(String),
-    /// The answer is complete.
+    /// The answer is complete; nothing but the stream's end follows. In the server's own words: `Finished::stop` is the
+    /// one that fits what came.
     Stop(Stop),
 }
 

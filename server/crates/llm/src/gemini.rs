@@ -284,4 +284,4 @@ fn stop(reason: &str) -> Stop {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -344,4 +344,4 @@ fn returned(mut item: Value) -> Value {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

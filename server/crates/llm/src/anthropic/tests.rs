@@ -4,7 +4,7 @@ use super::version;
 use crate::testing::*;
 use crate::{Error, Message, Part, Protocol, Reasoning, Request, Role, Stop, Usage};
 
-const STREAM: &[&str] = &[
+pub(crate) const STREAM: &[&str] = &[
     r#"{"type":"message_start","message":{"id":"msg_1","role":"assistant","content":[],"usage":{"input_tokens":12,"cache_read_input_tokens":300,"cache_creation_input_tokens":40,"output_tokens":1}}}"#,
     r#"{"type":"ping"}"#,
     r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,

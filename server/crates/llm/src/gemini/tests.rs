@@ -4,7 +4,7 @@ use crate::testing::*;
 use crate::wire::{Host, Wire};
 use crate::{Error, Message, Part, Protocol, Reasoning, Stop, Usage};
 
-const STREAM: &[&str] = &[
+pub(crate) const STREAM: &[&str] = &[
     r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"The file ","thought":true}]}}],"usageMetadata":{"promptTokenCount":100}}"#,
     r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"first.","thought":true}]}}]}"#,
     r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"I read "}]}}]}"#,

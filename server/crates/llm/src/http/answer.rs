@@ -101,11 +101,12 @@ impl Answer {
                 Phase::Over => return None,
                 Phase::Failed(error) => return Some(Err(error)),
                 phase => {
+                    let complete = matches!(phase, Phase::Drain(_));
                     let step = self.step(phase);
                     // The phase holds the connection and is dropped with the step.
                     let done = tokio::select! {
                         biased;
-                        () = cancel.cancelled() => return Some(Err(Error::Cancelled)),
+                        () = cancel.cancelled() => return (!complete).then_some(Err(Error::Cancelled)),
                         done = step => done,
                     };
                     self.phase = match done {

@@ -235,6 +235,7 @@ fn is_overflow(code: u16, words: &str) -> bool {
         "too many tokens",
         "input is too long",
         "maximum prompt length",
+        "exceed context limit",
         "request_too_large",
     ];
     code == 413 || SAID.iter().any(|said| words.contains(said))

@@ -277,6 +277,32 @@ async fn an_empty_answer_is_a_cut() {
 }
 
 #[tokio::test]
+async fn a_proxy_is_used_but_not_for_this_machine() {
+    let proxy = Server::start(vec![Reply::events(STREAM)]).await;
+    let server = Server::start(vec![Reply::events(STREAM)]).await;
+    let settings = Settings {
+        proxy: Some(format!("http://127.0.0.1:{}", proxy.port)),
+        ..server.settings(Protocol::Openai)
+    };
+    assert_eq!(finish(ask(settings.clone(), hello()).await).1, None);
+    assert_eq!((server.asked().len(), proxy.asked().len()), (1, 0));
+    let far = Settings { base_url: Some("http://model.invalid/v1".into()), ..settings };
+    assert_eq!(finish(ask(far, hello()).await).1, None);
+    assert_eq!(proxy.asked()[0].line, "POST http://model.invalid/v1/chat/completions HTTP/1.1");
+}
+
+#[tokio::test]
+async fn cancelling_after_the_last_event_changes_nothing() {
+    let server = Server::start(vec![Reply::events(STREAM).end(End::Silent)]).await;
+    let provider = crate::connect(server.settings(Protocol::Openai)).unwrap();
+    let cancel = CancellationToken::new();
+    let mut stream = provider.stream(hello(), cancel.clone()).await.unwrap();
+    while stream.next().await != Some(Ok(Event::Stop(Stop::EndTurn))) {}
+    cancel.cancel();
+    assert_eq!(stream.next().await, None);
+}
+
+#[tokio::test]
 async fn models_are_listed() {
     for (protocol, list, line, expected) in [
         (

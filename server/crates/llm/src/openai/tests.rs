@@ -4,7 +4,7 @@ use crate::testing::*;
 use crate::wire::{Host, Wire};
 use crate::{Error, Message, Part, Protocol, Reasoning, Stop, Usage};
 
-const STREAM: &[&str] = &[
+pub(crate) const STREAM: &[&str] = &[
     r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null}"#,
     r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"reasoning_content":"The file "},"finish_reason":null}]}"#,
     r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"reasoning_content":"first."},"finish_reason":null}]}"#,

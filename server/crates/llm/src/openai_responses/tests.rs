@@ -4,7 +4,7 @@ use crate::testing::*;
 use crate::wire::{Host, Wire};
 use crate::{Error, Message, Part, Protocol, Reasoning, Stop, Usage};
 
-const STREAM: &[&str] = &[
+pub(crate) const STREAM: &[&str] = &[
     r#"{"type":"response.created","sequence_number":0,"response":{"id":"r","status":"in_progress","output":[],"error":null}}"#,
     r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[]}}"#,
     r#"{"type":"response.reasoning_summary_part.added","output_index":0,"summary_index":0}"#,

@@ -1,6 +1,11 @@
+use std::collections::HashSet;
+
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::sse::Sse;
+use crate::{anthropic, gemini, openai, openai_responses};
 
 #[test]
 fn ids_names_and_arguments_are_made_fit() {
@@ -59,5 +64,116 @@ fn errors_come_in_many_shapes() {
         json!(1),
     ] {
         assert_eq!(refusal(&fine), None, "{fine}");
+    }
+}
+
+/// Each format with an answer that holds every kind of event.
+fn formats() -> [(Box<dyn Wire>, &'static [&'static str]); 4] {
+    [
+        (Box::new(anthropic::Anthropic), anthropic::tests::STREAM),
+        (Box::new(openai::Openai), openai::tests::STREAM),
+        (Box::new(openai_responses::OpenaiResponses), openai_responses::tests::STREAM),
+        (Box::new(gemini::Gemini), gemini::tests::STREAM),
+    ]
+}
+
+/// Feeds bytes as the carrier does, and gives the events up to the end or the first fault.
+fn decode(wire: &dyn Wire, bytes: &[u8], chunk: usize) -> VecDeque<Event> {
+    let (mut decoder, mut sse, mut out) = (wire.decoder(), Sse::default(), VecDeque::new());
+    let mut state = Ok(Progress::More);
+    for chunk in bytes.chunks(chunk) {
+        sse.push(chunk, &mut |_, data| {
+            if state == Ok(Progress::More) {
+                state = decoder.event(data, &mut out);
+            }
+        })
+        .unwrap();
+    }
+    if state == Ok(Progress::More) {
+        decoder.end(&mut out);
+    }
+    out
+}
+
+fn check_order(events: &VecDeque<Event>) {
+    let (mut open, mut stopped) = (HashSet::new(), false);
+    for event in events {
+        assert!(!stopped, "nothing follows the stop");
+        match event {
+            Event::CallStart { index, .. } => assert!(open.insert(*index)),
+            Event::CallDelta { index, .. } => assert!(open.contains(index)),
+            Event::CallEnd { index } => assert!(open.contains(index)),
+            Event::Stop(_) => stopped = true,
+            Event::Text(_)
+            | Event::Thought(_)
+            | Event::ThoughtEnd { .. }
+            | Event::Usage(_)
+            | Event::Notice(_) => {}
+        }
+    }
+}
+
+fn whole_stream(events: &[&str]) -> Vec<u8> {
+    events.iter().map(|data| format!("data: {data}\r\n\r\n")).collect::<String>().into_bytes()
+}
+
+proptest! {
+    #[test]
+    fn damaged_answers_never_panic_and_keep_the_order(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        shuffle in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..3),
+        chunk in 1usize..200,
+    ) {
+        for (wire, stream) in formats() {
+            let mut events = stream.to_vec();
+            for (a, b) in &shuffle {
+                events.swap(a.index(stream.len()), b.index(stream.len()));
+            }
+            check_order(&decode(&*wire, &whole_stream(&events), chunk));
+            let mut bytes = whole_stream(&events);
+            for (place, byte) in &damage {
+                let place = place.index(bytes.len());
+                bytes[place] = *byte;
+            }
+            check_order(&decode(&*wire, &bytes, chunk));
+        }
+    }
+
+    #[test]
+    fn chunks_make_no_difference(chunk in 1usize..100) {
+        for (wire, stream) in formats() {
+            let bytes = whole_stream(stream);
+            prop_assert_eq!(decode(&*wire, &bytes, chunk), decode(&*wire, &bytes, bytes.len()));
+        }
+    }
+}
+
+#[test]
+fn any_json_is_survived() {
+    let odd = [
+        "null",
+        "1",
+        "\"x\"",
+        "[]",
+        "{}",
+        r#"{"choices":[]}"#,
+        r#"{"choices":[null]}"#,
+        r#"{"content":3}"#,
+        r#"{"content":[3]}"#,
+        r#"{"output":[null]}"#,
+        r#"{"output":[{"type":"message"}]}"#,
+        r#"{"candidates":[]}"#,
+        r#"{"candidates":{"content":1}}"#,
+        r#"{"error":{}}"#,
+        r#"{"error":[]}"#,
+    ];
+    for (wire, _) in formats() {
+        for text in odd {
+            let mut out = VecDeque::new();
+            let value: Value = serde_json::from_str(text).unwrap();
+            let _ = wire.decoder().whole(value.clone(), &mut out);
+            let _ = wire.decoder().event(text.as_bytes(), &mut out);
+            wire.model_names(&value);
+        }
     }
 }
