@@ -120,11 +120,13 @@ fn sniff_head(path: &Path, len: u64) -> Result<Detected, ScanError> {
     let mut head = Vec::new();
     file.take(64 * 1024).read_to_end(&mut head)?;
     // A character cut in two at the end of the head is no sign of another encoding.
-    let whole = head
-        .rsplit(|byte| *byte == b'\n')
-        .next()
-        .map_or(head.len(), |last| head.len() - last.len());
-    let head = if (head.len() as u64) < len && whole > 0 { &head[..whole] } else { &head[..] };
+    let end = match std::str::from_utf8(&head) {
+        Err(error) if error.error_len().is_none() && (head.len() as u64) < len => {
+            error.valid_up_to()
+        }
+        Ok(_) | Err(_) => head.len(),
+    };
+    let head = &head[..end];
     let detected = encoding::detect(head);
     if let Some(what) = binary::sniff(head, detected) {
         return Err(ScanError::Binary(what));

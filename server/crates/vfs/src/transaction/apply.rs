@@ -142,7 +142,11 @@ fn replace(step: &Step) -> io::Result<()> {
             write_file(&step.path, before.as_ref(), bytes, attributes)?;
         }
     }
-    sync_dir(folder)
+    // The change has taken place; that its name may not survive a power cut is no reason to call it failed.
+    if let Err(error) = sync_dir(folder) {
+        tracing::warn!(folder = %folder.display(), %error, "a folder cannot be synced");
+    }
+    Ok(())
 }
 
 fn write_file(
