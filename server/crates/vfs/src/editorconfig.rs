@@ -25,9 +25,10 @@ pub(crate) fn format_for_new(path: &Path) -> Format {
 pub(crate) fn new_file(path: &Path, text: &str) -> Result<Vec<u8>, Unencodable> {
     let settings = EditorConfig::for_path(path);
     let format = format_with(path, &settings);
-    let mut text = match text.contains('\r') {
-        true => text.to_owned(),
-        false => text::to_ending(text, format.eol.ending()),
+    let mut text = if text.contains('\r') {
+        text.to_owned()
+    } else {
+        text::to_ending(text, format.eol.ending())
     };
     if settings.insert_final_newline == Some(true) && !ends_line(&text) {
         text.push_str(format.eol.as_str());

@@ -7,12 +7,14 @@ use std::time::SystemTime;
 
 use super::filter::{self, Globs};
 use super::targets::{Choice, Overlay, files_below};
-use super::walk::Ignored;
+use super::walk::{Ignored, threads};
 use super::{GlobHit, GlobQuery, GlobResult, Order, QueryError};
 use crate::disk::{self, FileKind};
 use crate::location::Location;
 use crate::store::Vfs;
 
+/// So many hits are worth several threads.
+const MANY: usize = 2_000;
 /// Hits at most, whatever a query says.
 const MAX_HITS: usize = 100_000;
 
@@ -66,14 +68,11 @@ pub(super) fn run(
     if query.order == Order::Path {
         paths.truncate(limit);
     }
-    let mut hits = Vec::with_capacity(paths.len());
-    for (at, (path, found)) in paths.into_iter().enumerate() {
-        if at.is_multiple_of(1_024) && cancelled() {
-            result.cancelled = true;
-            break;
-        }
-        hits.push(hit(&overlay, path, found));
+    if cancelled() {
+        result.cancelled = true;
+        return Ok(result);
     }
+    let mut hits = hits(&overlay, paths);
     match query.order {
         Order::Path => {}
         Order::Newest => hits.sort_by_key(|hit| Reverse(hit.modified)),
@@ -89,13 +88,29 @@ enum Found {
     Folder,
 }
 
-fn hit(overlay: &Overlay, path: PathBuf, found: Found) -> GlobHit {
-    let on_disk = || disk::stat(&path).map_or(SystemTime::UNIX_EPOCH, |stat| stat.modified);
-    let modified = match overlay.at(&path) {
+/// Asking the disk for each file's time is most of the work for many hits, so several threads share it.
+fn hits(overlay: &Overlay, paths: Vec<(PathBuf, Found)>) -> Vec<GlobHit> {
+    let of = |paths: &[(PathBuf, Found)]| {
+        paths.iter().map(|(path, found)| hit(overlay, path, *found)).collect::<Vec<_>>()
+    };
+    if paths.len() < MANY {
+        return of(&paths);
+    }
+    let share = paths.len().div_ceil(threads());
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = paths.chunks(share).map(|part| scope.spawn(move || of(part))).collect();
+        // A part whose thread died is empty; none of them can.
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+    })
+}
+
+fn hit(overlay: &Overlay, path: &Path, found: Found) -> GlobHit {
+    let on_disk = || disk::stat(path).map_or(SystemTime::UNIX_EPOCH, |stat| stat.modified);
+    let modified = match overlay.at(path) {
         Some(buffer) if buffer.unsaved => buffer.changed,
         Some(_) | None => on_disk(),
     };
-    GlobHit { location: Location::Disk(path), is_dir: found == Found::Folder, modified }
+    GlobHit { location: Location::Disk(path.to_owned()), is_dir: found == Found::Folder, modified }
 }
 
 /// Patterns that are plain paths of files: these are found even where they are ignored.

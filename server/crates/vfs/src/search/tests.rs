@@ -294,6 +294,26 @@ fn newest_comes_first_and_the_limit_is_told() {
 }
 
 #[test]
+fn many_hits_are_ordered_like_few() {
+    let names: Vec<String> = (0..2_100).map(|n| format!("f{n:04}")).collect();
+    let case = case(&names.iter().map(|name| (name.as_str(), "")).collect::<Vec<_>>());
+    for (n, name) in names.iter().enumerate() {
+        let time = filetime::FileTime::from_unix_time(n as i64 + 1, 0);
+        filetime::set_file_mtime(case.path(name), time).unwrap();
+    }
+    let query = GlobQuery {
+        patterns: vec!["f*".to_owned()],
+        root: case.folder.path().to_owned(),
+        limit: 0,
+        ..GlobQuery::default()
+    };
+    let hits = case.vfs.glob(&query, &|| false).unwrap().hits;
+    let found: Vec<String> =
+        hits.iter().rev().map(|hit| name(&hit.location, case.folder.path())).collect();
+    assert_eq!(found, names);
+}
+
+#[test]
 fn odd_files_are_passed_over() {
     let case = case(&[("a.bin", "foo\0"), ("b.txt", "foo")]);
     fs::write(case.path("wide.txt"), b"\xFF\xFEf\0o\0o\0\n\0").unwrap();
