@@ -93,11 +93,28 @@ async function showTurn(sessionId, n) {
   await ask('session/request_permission', { sessionId, title: 'Run npm test -- --grep "trims"?', description: 'Runs in the workspace, without a sandbox.', subject: { type: 'command', command: 'npm test -- --grep "trims" \\\n  && rm -rf build', cwd }, options: permissionOptions, _meta: { copydesk: { requestId: `r${++permissions}` } } });
 }
 
+/** `apply EDIT`: sends the edit (`version: "now"` is filled in) and says what the editor answered. */
+async function applyTurn(sessionId, n, text) {
+  const edit = JSON.parse(text.slice('apply '.length));
+  for (const { textDocument } of edit.documentChanges) if (textDocument?.version === 'now') textDocument.version = docs.get(textDocument.uri)?.version ?? -1;
+  const { result } = await ask('workspace/applyEdit', { edit });
+  say(sessionId, `a${n}`, `${result.applied ? 'applied' : `refused ${result.failedChange}: ${result.failureReason}`}`);
+}
+
+/** `save URI`: asks the editor to save and says what it answered. */
+async function saveTurn(sessionId, n, text) {
+  const { result } = await ask('copydesk/editor/save', { uris: [text.slice('save '.length)] });
+  say(sessionId, `a${n}`, result.results.map(({ saved, reason }) => (saved ? 'saved' : `not saved: ${reason}`)).join());
+}
+
 async function turn(sessionId, n, text) {
   update(sessionId, 'user_message', { messageId: `u${n}`, content: [{ type: 'text', text }] });
   update(sessionId, 'state_update', { state: 'running' });
   let stop = { stopReason: 'end_turn' };
   if (text.includes('crash')) process.exit(3);
+  else if (text.startsWith('apply ')) await applyTurn(sessionId, n, text);
+  else if (text.startsWith('save ')) await saveTurn(sessionId, n, text);
+  else if (text === 'state') say(sessionId, `a${n}`, `\`${JSON.stringify(state)}\``);
   else if (text.includes('fail')) stop = { stopReason: 'error', error: { code: -32603, message: 'The endpoint http://127.0.0.1:9 does not answer.' } };
   else if (text.includes('everything')) await showTurn(sessionId, n);
   else if (text.includes('edit')) await editTurn(sessionId, n, text);
@@ -128,7 +145,9 @@ const handlers = {
 };
 
 const offset = (text, { line, character }) => text.split('\n').slice(0, line).reduce((sum, l) => sum + l.length + 1, 0) + character;
+let state = {};
 const events = {
+  'copydesk/editor/didChangeState': params => (state = params),
   exit: () => process.exit(0),
   'textDocument/didOpen': ({ textDocument }) => docs.set(textDocument.uri, { text: textDocument.text, version: textDocument.version }),
   'textDocument/didChange': ({ textDocument, contentChanges }) => {

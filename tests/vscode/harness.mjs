@@ -18,26 +18,25 @@ export const realServer = process.env.COPYDESK_BIN ?? join(root, 'target', 'debu
 export const fakeServer = join(here, 'fake-server.mjs');
 export const PATIENCE = 30_000;
 
-let extensions;
-
-/** A folder of installed extensions with ours in it, made once for all tests of a file. */
-function installedExtension() {
-  if (extensions) return extensions;
+/**
+ * A folder of installed extensions with ours in it; `run.mjs` makes one for all files and names it
+ * in the environment.
+ */
+export function installedExtension() {
+  if (process.env.COPYDESK_TEST_EXTENSIONS) return process.env.COPYDESK_TEST_EXTENSIONS;
   for (const needed of [codeServer, chromiumPath]) {
     if (!existsSync(needed)) throw new Error(`${needed} is missing; run tests/setup first`);
   }
   const dir = mkdtempSync(join(tmpdir(), 'copydesk-ext-'));
   process.on('exit', () => rmSync(dir, { recursive: true, force: true }));
-  const vsix = process.env.COPYDESK_VSIX ?? join(dir, 'copydesk.vsix');
-  if (!process.env.COPYDESK_VSIX) {
-    const extension = join(root, 'vscode-extension');
-    if (!existsSync(join(extension, 'node_modules'))) execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: extension, stdio: 'pipe' });
-    // Without the binary inside: each test says which server it wants.
-    execFileSync(process.execPath, ['package.mjs', '--no-server', vsix], { cwd: extension, stdio: 'pipe' });
-  }
+  const extension = join(root, 'vscode-extension');
+  if (!existsSync(join(extension, 'node_modules'))) execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: extension, stdio: 'pipe' });
+  // Without the binary inside: each test says which server it wants.
+  const vsix = join(dir, 'copydesk.vsix');
+  execFileSync(process.execPath, ['package.mjs', '--no-server', vsix], { cwd: extension, stdio: 'pipe' });
   execFileSync(codeServer, ['--config', join(dir, 'config.yaml'), '--user-data-dir', join(dir, 'user'), '--extensions-dir', join(dir, 'extensions'), '--install-extension', vsix], { stdio: 'pipe' });
-  extensions = join(dir, 'extensions');
-  return extensions;
+  process.env.COPYDESK_TEST_EXTENSIONS = join(dir, 'extensions');
+  return process.env.COPYDESK_TEST_EXTENSIONS;
 }
 
 async function freePort() {

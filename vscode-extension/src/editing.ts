@@ -1,6 +1,8 @@
 // `workspace/applyEdit`, handled here and not by the language client: everything is checked before
 // anything is touched, one undo step, no focus or tab moves, and a refusal says why.
 
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult, CreateFile, DeleteFile, LanguageClient, RenameFile, TextDocumentEdit, WorkspaceEdit } from 'vscode-languageclient/node';
 import { type Server, message } from './client';
@@ -131,10 +133,15 @@ async function fileAt(uri: vscode.Uri): Promise<vscode.FileStat | undefined> {
   }
 }
 
-/** Whether the file's permissions keep the editor from writing it back. */
+/** Whether the editor could not write the file back. */
 export async function isReadOnly(uri: vscode.Uri): Promise<boolean> {
-  if (uri.scheme === 'untitled') return false;
-  if (vscode.workspace.fs.isWritableFileSystem(uri.scheme) === false) return true;
-  const there = await fileAt(uri);
-  return ((there?.permissions ?? 0) & vscode.FilePermission.Readonly) !== 0;
+  if (uri.scheme !== 'file') return vscode.workspace.fs.isWritableFileSystem(uri.scheme) === false;
+  try {
+    // Without the owner's write bit the editor asks before it saves, whoever runs it.
+    if (((await stat(uri.fsPath)).mode & 0o200) === 0) return true;
+    await access(uri.fsPath, constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+  }
 }
