@@ -10,7 +10,9 @@ use agent::editor::{Answer, Applied, ApplyError, Editor, Saved, Status, Transact
 use agent::settings::SavePolicy;
 use async_trait::async_trait;
 use protocol::{StatusParams, acp};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use tower_lsp::lsp_types::MessageType;
 use vfs::{Location, Vfs};
 
 use self::locks::Locks;
@@ -72,6 +74,34 @@ impl LspEditor {
     pub fn questions(&self) -> &Questions {
         &self.0.questions
     }
+
+    /// Shows a document in the editor, or names it where the editor does not show documents.
+    pub fn show_document(&self, location: &Location) {
+        let uri = self.0.uris.of(location);
+        if !self.0.client.shows_documents {
+            let message = json!({"type": MessageType::INFO, "message": location.to_string()});
+            self.0.outbox.notify("window/showMessage", message);
+            return;
+        }
+        let shown = self.0.outbox.request("window/showDocument", json!({"uri": uri}));
+        tokio::spawn(async move {
+            if let Err(error) = shown.await {
+                tracing::info!(%error, "the editor did not show a document");
+            }
+        });
+    }
+
+    /// Tells the person of an editor without a frontend of ours that a turn has ended.
+    fn tell_turn_ended(&self, status: &Status) {
+        let mut statuses = self.0.statuses.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = status.session.clone();
+        let before = statuses.sessions.insert(session, status.clone());
+        if before.is_some_and(|before| before.busy) && !status.busy {
+            let message = "The agent has finished; copydesk.transcript shows what it said.";
+            let message = json!({"type": MessageType::INFO, "message": message});
+            self.0.outbox.notify("window/showMessage", message);
+        }
+    }
 }
 
 #[async_trait]
@@ -104,7 +134,7 @@ impl Editor for LspEditor {
 
     fn status(&self, status: Status) {
         if self.0.client.markers.is_none() {
-            return;
+            return self.tell_turn_ended(&status);
         }
         let mut statuses = self.0.statuses.lock().unwrap_or_else(PoisonError::into_inner);
         if status.busy || status.waiting > 0 {

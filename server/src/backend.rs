@@ -19,10 +19,11 @@ use tower_lsp::{LanguageServer, LspService};
 use vfs::{Location, Vfs};
 
 pub use self::documents::DIRECT;
+use self::documents::Documents;
 use crate::apply::LspEditor;
 use crate::bare::Commands;
 use crate::capabilities::Client;
-use crate::lsp::{self, Uris};
+use crate::lsp;
 use crate::outbox::{Outbox, RpcError};
 use crate::sessions::Sessions;
 
@@ -31,8 +32,7 @@ mod documents;
 /// The server as the router sees it.
 pub struct Backend {
     outbox: Outbox,
-    vfs: Vfs,
-    uris: Arc<Uris>,
+    documents: Documents,
     folders: Mutex<Vec<PathBuf>>,
     start: Start,
     /// What exists once `initialize` has told who the client is.
@@ -65,8 +65,7 @@ impl Backend {
     pub fn service(outbox: Outbox, vfs: Vfs, start: Start) -> LspService<Backend> {
         let backend = Backend {
             outbox,
-            vfs,
-            uris: Arc::default(),
+            documents: Documents { vfs, uris: Arc::default() },
             folders: Mutex::default(),
             start,
             ready: OnceLock::new(),
@@ -80,9 +79,11 @@ impl Backend {
             .custom_method("session/resume", Backend::session_resume)
             .custom_method("session/close", Backend::session_close)
             .custom_method("session/delete", Backend::session_delete)
+            .custom_method("copydesk/session/export", Backend::session_export)
             .custom_method("copydesk/tool/list", Backend::tool_list)
             .custom_method("copydesk/tool/call", Backend::tool_call)
             .custom_method("copydesk/toolCall/cancel", Backend::tool_call_cancel)
+            .custom_method("tool_call/cancel", Backend::tool_call_cancel)
             .custom_method("copydesk/toolCall/background", Backend::tool_call_background)
             .custom_method("copydesk/status", Backend::status)
             .custom_method("copydesk/trust", Backend::trust)
@@ -132,6 +133,10 @@ impl Backend {
         self.answer(params, Sessions::delete)
     }
 
+    async fn session_export(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::export)
+    }
+
     async fn tool_list(&self, params: Value) -> Result<Value> {
         self.answer::<ToolListParams, _>(params, Sessions::tool_list)
     }
@@ -168,7 +173,7 @@ impl Backend {
 
     async fn editor_state(&self, params: Value) {
         match parse::<EditorStateParams>(params) {
-            Ok(state) => self.take_editor_state(state),
+            Ok(state) => self.documents.take_editor_state(state),
             Err(error) => tracing::warn!(%error, "copydesk/editor/didChangeState is malformed"),
         }
     }
@@ -209,18 +214,15 @@ impl Backend {
 impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
         let client = Client::new(&params);
-        self.vfs.set_unit(client.counting.unit);
-        self.vfs.set_breaks(client.counting.breaks);
-        let editor = Arc::new(LspEditor::new(
-            self.outbox.clone(),
-            self.vfs.clone(),
-            Arc::clone(&self.uris),
-            client.clone(),
-        ));
+        let Documents { vfs, uris } = &self.documents;
+        vfs.set_unit(client.counting.unit);
+        vfs.set_breaks(client.counting.breaks);
+        let (outbox, uris) = (self.outbox.clone(), Arc::clone(uris));
+        let editor = Arc::new(LspEditor::new(outbox, vfs.clone(), uris, client.clone()));
         let folders = self.set_folders(|folders| *folders = opened_folders(&params));
         let opening = Opening {
             editor: Arc::clone(&editor),
-            vfs: self.vfs.clone(),
+            vfs: vfs.clone(),
             folders,
             settings: params.initialization_options.unwrap_or_default(),
         };
@@ -249,12 +251,7 @@ impl LanguageServer for Backend {
     }
 
     async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
-        let mut settings = params.settings;
-        if let Some(ours) = settings.get_mut("copydesk") {
-            settings = ours.take();
-        }
-        // A client that says nothing changed nothing.
-        if let (false, Some(ready)) = (settings.is_null(), self.ready.get()) {
+        if let (Some(settings), Some(ready)) = (our_settings(params.settings), self.ready.get()) {
             ready.sessions.configure(settings);
         }
     }
@@ -304,6 +301,16 @@ fn opened_folders(params: &InitializeParams) -> Vec<PathBuf> {
         folders.extend(params.root_uri.as_ref().and_then(|root| path(root.as_str())));
     }
     folders
+}
+
+/// The settings meant for us: under our name where the client sends those of all servers. Null is
+/// what clients send that expect to be asked; it changes nothing.
+fn our_settings(mut settings: Value) -> Option<Value> {
+    let ours = match settings.get_mut("copydesk") {
+        Some(ours) => ours.take(),
+        None => settings,
+    };
+    (!ours.is_null()).then_some(ours)
 }
 
 fn path(uri: &str) -> Option<PathBuf> {

@@ -4,17 +4,24 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use protocol::acp;
+use protocol::{ExportParams, acp};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use vfs::Location;
 
 use crate::apply::LspEditor;
 use crate::outbox::RpcError;
 use crate::sessions::Sessions;
 
 /// What `workspace/executeCommand` takes.
-pub const COMMANDS: &[&str] =
-    &["copydesk.prompt", "copydesk.stop", "copydesk.approve", "copydesk.deny", "copydesk.mode"];
+pub const COMMANDS: &[&str] = &[
+    "copydesk.prompt",
+    "copydesk.stop",
+    "copydesk.approve",
+    "copydesk.deny",
+    "copydesk.mode",
+    "copydesk.transcript",
+];
 
 /// A message of more characters is cut, and says so; editors show it in a popup.
 const MAX_MESSAGE: usize = 4 * 1024;
@@ -73,6 +80,7 @@ impl Commands {
                     ))
                     .map(drop)
             }
+            "copydesk.transcript" => self.transcript(sessions),
             unknown => Err(RpcError::invalid_params(format!(
                 "there is no command {unknown}; there are {}",
                 COMMANDS.join(", ")
@@ -92,6 +100,18 @@ impl Commands {
         let session = self.current_or_new(sessions, folder)?;
         let prompt = vec![acp::ContentBlock::from(text.to_owned())];
         sessions.prompt(acp::PromptRequest::new(session, prompt)).map(drop)
+    }
+
+    /// Writes the conversation so far and opens it beside the code.
+    fn transcript(&self, sessions: &Sessions) -> Result<(), RpcError> {
+        let session_id = self.current()?.to_string();
+        let path = std::env::temp_dir().join(format!("copydesk-{session_id}.md"));
+        let export = ExportParams { session_id, format: "markdown".to_owned() };
+        let text = sessions.export(export)?.content;
+        vfs::state::write_private(&path, text.as_bytes())
+            .map_err(|error| RpcError::failed("invalid", error.to_string()))?;
+        self.editor.show_document(&Location::disk(&path));
+        Ok(())
     }
 
     fn decide(&self, id: Option<&str>, kind: &acp::PermissionOptionKind) -> Result<(), RpcError> {

@@ -94,7 +94,7 @@ impl Client {
         let ours = ServerMarkers {
             protocol_version: protocol::PROTOCOL_VERSION,
             version: version.to_owned(),
-            session: serde_json::to_value(acp::SessionCapabilities::default()).unwrap_or_default(),
+            session: serde_json::to_value(session_capabilities()).unwrap_or_default(),
         };
         // An editor with a frontend of ours has commands of its own by these names.
         let commands = match self.markers {
@@ -133,6 +133,12 @@ pub fn add_notebook_sync(result: &mut Value) {
         let sync = json!({"notebookSelector": [{"notebook": "*"}], "save": true});
         capabilities.insert("notebookDocumentSync".to_owned(), sync);
     }
+}
+
+fn session_capabilities() -> acp::SessionCapabilities {
+    acp::SessionCapabilities::new()
+        .delete(acp::SessionDeleteCapabilities::new())
+        .additional_directories(acp::SessionAdditionalDirectoriesCapabilities::new())
 }
 
 fn document_sync() -> TextDocumentSyncCapability {

@@ -4,75 +4,111 @@
 //! where the client's bookkeeping makes no sense: it is what the person sees.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use protocol::{DocumentState, EditorStateParams, Position, Range};
 use serde::Deserialize;
-use vfs::{EditorState, Eol, TextChange};
+use serde_json::value::RawValue;
+use vfs::{EditorState, Eol, TextChange, Vfs};
 
 use super::Backend;
-use crate::lsp;
+use crate::lsp::{self, Uris};
 use crate::transport::Direct;
 
-/// The notifications that skip the router.
+/// The notifications that skip the router. Before `initialize` none of them means anything.
 pub const DIRECT: &[Direct<Backend>] = &[
-    ("textDocument/didOpen", |backend, raw| {
+    ("textDocument/didOpen", |backend, raw| backend.sync(raw, Documents::did_open)),
+    ("textDocument/didChange", |backend, raw| backend.sync(raw, Documents::did_change)),
+    ("textDocument/didSave", |backend, raw| backend.sync(raw, Documents::did_save)),
+    ("textDocument/didClose", |backend, raw| backend.sync(raw, Documents::did_close)),
+    ("notebookDocument/didOpen", |backend, raw| backend.sync(raw, Documents::notebook_did_open)),
+    ("notebookDocument/didChange", |backend, raw| {
+        backend.sync(raw, Documents::notebook_did_change)
+    }),
+    ("notebookDocument/didSave", |_, _| Ok(())),
+    ("notebookDocument/didClose", |backend, raw| backend.sync(raw, Documents::notebook_did_close)),
+];
+
+type Handled = serde_json::Result<()>;
+
+/// The editor's documents, in the store and by the names it gives them.
+pub struct Documents {
+    /// Their text.
+    pub vfs: Vfs,
+    /// Their names.
+    pub uris: Arc<Uris>,
+}
+
+impl Backend {
+    fn sync(&self, raw: &RawValue, handle: fn(&Documents, &RawValue) -> Handled) -> Handled {
+        if self.ready.get().is_some() { handle(&self.documents, raw) } else { Ok(()) }
+    }
+}
+
+impl Documents {
+    fn did_open(&self, raw: &RawValue) -> Handled {
         let params: DidOpen<'_> = serde_json::from_str(raw.get())?;
-        backend.opened(&params.text_document);
+        self.opened(&params.text_document);
         Ok(())
-    }),
-    ("textDocument/didChange", |backend, raw| {
+    }
+
+    fn did_change(&self, raw: &RawValue) -> Handled {
         let params: DidChange<'_> = serde_json::from_str(raw.get())?;
-        backend.changed(&params.text_document, params.content_changes);
+        self.changed(&params.text_document, params.content_changes);
         Ok(())
-    }),
-    ("textDocument/didSave", |backend, raw| {
+    }
+
+    fn did_save(&self, raw: &RawValue) -> Handled {
         let params: DidSave<'_> = serde_json::from_str(raw.get())?;
         let location = lsp::location(&params.text_document.uri);
-        backend.vfs.saved(&location, params.text.as_deref());
+        self.vfs.saved(&location, params.text.as_deref());
         Ok(())
-    }),
-    ("textDocument/didClose", |backend, raw| {
+    }
+
+    fn did_close(&self, raw: &RawValue) -> Handled {
         let params: DidClose<'_> = serde_json::from_str(raw.get())?;
-        backend.closed(&params.text_document);
+        self.closed(&params.text_document);
         Ok(())
-    }),
-    ("notebookDocument/didOpen", |backend, raw| {
+    }
+
+    fn notebook_did_open(&self, raw: &RawValue) -> Handled {
         let params: NotebookOpen<'_> = serde_json::from_str(raw.get())?;
-        params.cell_text_documents.iter().for_each(|cell| backend.opened(cell));
+        params.cell_text_documents.iter().for_each(|cell| self.opened(cell));
         Ok(())
-    }),
-    ("notebookDocument/didChange", |backend, raw| {
+    }
+
+    fn notebook_did_change(&self, raw: &RawValue) -> Handled {
         let params: NotebookChange<'_> = serde_json::from_str(raw.get())?;
         let cells = params.change.cells.unwrap_or_default();
         let structure = cells.structure.unwrap_or_default();
-        structure.did_close.iter().for_each(|cell| backend.closed(cell));
-        structure.did_open.iter().for_each(|cell| backend.opened(cell));
+        structure.did_close.iter().for_each(|cell| self.closed(cell));
+        structure.did_open.iter().for_each(|cell| self.opened(cell));
         for cell in cells.text_content {
-            backend.changed(&cell.document, cell.changes);
+            self.changed(&cell.document, cell.changes);
         }
         Ok(())
-    }),
-    ("notebookDocument/didSave", |_, _| Ok(())),
-    ("notebookDocument/didClose", |backend, raw| {
-        let params: NotebookClose<'_> = serde_json::from_str(raw.get())?;
-        params.cell_text_documents.iter().for_each(|cell| backend.closed(cell));
-        Ok(())
-    }),
-];
+    }
 
-impl Backend {
-    fn opened(&self, document: &TextDocument<'_>) {
-        if self.ready.get().is_some() {
-            let location = self.uris.opened(&document.uri);
-            let version = document.version.unwrap_or_default();
-            self.vfs.open(location, &document.language_id, version, &document.text);
+    fn notebook_did_close(&self, raw: &RawValue) -> Handled {
+        let params: NotebookClose<'_> = serde_json::from_str(raw.get())?;
+        params.cell_text_documents.iter().for_each(|cell| self.closed(cell));
+        Ok(())
+    }
+
+    /// What the editor says of its documents beyond their text.
+    pub fn take_editor_state(&self, state: EditorStateParams) {
+        for document in state.documents {
+            self.vfs.set_editor_state(&lsp::location(&document.uri), editor_state(document));
         }
     }
 
+    fn opened(&self, document: &TextDocument<'_>) {
+        let location = self.uris.opened(&document.uri);
+        let version = document.version.unwrap_or_default();
+        self.vfs.open(location, &document.language_id, version, &document.text);
+    }
+
     fn changed(&self, document: &Versioned<'_>, changes: Vec<ContentChange>) {
-        if self.ready.get().is_none() {
-            return;
-        }
         let changes = changes.into_iter().map(TextChange::from).collect();
         let location = lsp::location(&document.uri);
         let version = document.version.unwrap_or_default();
@@ -85,13 +121,6 @@ impl Backend {
         let location = lsp::location(&document.uri);
         self.vfs.close(&location);
         self.uris.closed(&location);
-    }
-
-    /// What the editor says of its documents beyond their text.
-    pub(super) fn take_editor_state(&self, state: EditorStateParams) {
-        for document in state.documents {
-            self.vfs.set_editor_state(&lsp::location(&document.uri), editor_state(document));
-        }
     }
 }
 
@@ -236,3 +265,6 @@ struct NotebookClose<'a> {
     #[serde(borrow)]
     cell_text_documents: Vec<Identified<'a>>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,12 +7,13 @@ use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use exec::{Jobs, Listed};
 use llm::Message;
 use protocol::acp::{
-    ContentBlock, IdleStateUpdate, RunningStateUpdate, SessionUpdate, StateUpdate, StopReason,
-    UserMessage,
+    ContentBlock, IdleStateUpdate, RequiresActionStateUpdate, RunningStateUpdate, SessionUpdate,
+    StateUpdate, StopReason, UserMessage,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -97,16 +98,6 @@ pub enum Delivery {
     Interrupt,
 }
 
-/// What a cancellation reaches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scope {
-    /// The turn.
-    #[default]
-    Turn,
-    /// The turn and the background jobs.
-    TurnAndJobs,
-}
-
 /// What a session starts with.
 pub struct Start {
     /// Its id.
@@ -186,8 +177,8 @@ impl Session {
         self.shared.wake.notify_one();
     }
 
-    /// Cancels what runs. Prompts that were not delivered stay in the transcript and are not run.
-    pub async fn cancel(&self, scope: Scope) {
+    /// Cancels the turn. Prompts that were not delivered stay in the transcript and are not run.
+    pub fn cancel_turn(&self) {
         let undelivered = {
             let mut control = self.shared.lock();
             let waiting = !control.queue.is_empty();
@@ -204,21 +195,47 @@ impl Session {
             let idle = IdleStateUpdate::new().stop_reason(StopReason::Cancelled);
             self.shared.transcript.send(SessionUpdate::StateUpdate(StateUpdate::Idle(idle)));
         }
-        match scope {
-            Scope::Turn => {}
-            Scope::TurnAndJobs => {
-                for job in self.shared.jobs.list(Listed::Active) {
-                    self.shared.jobs.kill(&job.job, "stopped by the person").await;
-                }
-            }
+    }
+
+    /// Sends the foreground command of a call to the background; gives the job it became.
+    pub async fn to_background(&self, call: &str) -> Option<String> {
+        if !self.shared.calls.is_running(call) {
+            return None;
         }
+        self.shared.jobs.background(call);
+        self.shared.calls.ended(call, BACKGROUND).await;
+        let jobs = self.shared.jobs.list(Listed::All);
+        jobs.into_iter().find(|it| it.call == call).map(|it| it.job.to_string())
+    }
+
+    /// Stops all background jobs.
+    pub async fn stop_jobs(&self) {
+        for job in self.shared.jobs.list(Listed::Active) {
+            self.shared.jobs.kill(&job.job, "stopped by the person").await;
+        }
+    }
+
+    /// Tells a client that came back what the session is doing.
+    pub fn show_state(&self) {
+        let (busy, waiting) = {
+            let control = self.shared.lock();
+            (control.turn.is_some(), control.waiting)
+        };
+        let state = if 0 < waiting {
+            StateUpdate::RequiresAction(RequiresActionStateUpdate::new())
+        } else if busy {
+            StateUpdate::Running(RunningStateUpdate::new())
+        } else {
+            StateUpdate::Idle(IdleStateUpdate::new())
+        };
+        self.shared.transcript.send(SessionUpdate::StateUpdate(state));
     }
 
     /// Ends the session and its processes.
     pub async fn close(&self) {
         self.shared.lock().closed = true;
         self.shared.calls.cancel_all();
-        self.cancel(Scope::Turn).await;
+        self.cancel_turn();
         self.shared.jobs.shutdown().await;
         self.shared.wake.notify_one();
         self.shared.transcript.sync();
@@ -383,9 +400,15 @@ fn end_turn(shared: &Arc<Shared>, stop: StopReason) {
     shared.change_waiting(0);
 }
 
+/// The longest a command may take to become a job.
+const BACKGROUND: Duration = Duration::from_secs(5);
+
 /// Calls that run now, each with its own way to be cancelled.
 #[derive(Default)]
-pub struct Calls(Mutex<HashMap<String, CancellationToken>>);
+pub struct Calls {
+    running: Mutex<HashMap<String, CancellationToken>>,
+    changed: Notify,
+}
 
 impl Calls {
     /// Registers a call below a turn.
@@ -398,6 +421,27 @@ impl Calls {
     /// Forgets a call that ended.
     pub fn end(&self, id: &str) {
         self.lock().remove(id);
+        self.changed.notify_waiters();
+    }
+
+    /// Whether a call runs.
+    pub fn is_running(&self, id: &str) -> bool {
+        self.lock().contains_key(id)
+    }
+
+    /// Waits until a call has ended, at most this long.
+    pub async fn ended(&self, id: &str, limit: Duration) {
+        let gone = async {
+            loop {
+                let changed = self.changed.notified();
+                if !self.is_running(id) {
+                    return;
+                }
+                changed.await;
+            }
+        };
+        // A call that goes on all the same is simply no job.
+        let _ = tokio::time::timeout(limit, gone).await;
     }
 
     /// Cancels one call; tells whether it ran.
@@ -411,7 +455,7 @@ impl Calls {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use llm::Message;
+use llm::{Message, Part, ResultPart, Role};
 use protocol::acp::SessionUpdate;
 use serde::{Deserialize, Serialize};
 use vfs::state;
@@ -141,4 +141,49 @@ fn project_key(root: &Path) -> String {
 pub fn hash_hex(bytes: &[u8]) -> String {
     use sha2::{Digest, Sha256};
     Sha256::digest(bytes).iter().map(|it| format!("{it:02x}")).collect()
+}
+
+/// A history in which every call has its result: a call that was cut off by the end of the process
+/// gets one that says so.
+pub fn repaired(messages: Vec<Message>) -> Vec<Message> {
+    let mut repaired: Vec<Message> = Vec::with_capacity(messages.len());
+    let mut open: Vec<(String, String)> = Vec::new();
+    for message in messages {
+        let answered: Vec<&String> = message
+            .parts
+            .iter()
+            .filter_map(|it| match it {
+                Part::ToolResult { id, .. } => Some(id),
+                Part::Text { .. }
+                | Part::Thought { .. }
+                | Part::Image { .. }
+                | Part::ToolCall { .. } => None,
+            })
+            .collect();
+        open.retain(|(id, _)| !answered.contains(&id));
+        repaired.extend(interrupted(std::mem::take(&mut open)));
+        for part in &message.parts {
+            if let Part::ToolCall { id, name, .. } = part {
+                open.push((id.clone(), name.clone()));
+            }
+        }
+        repaired.push(message);
+    }
+    repaired.extend(interrupted(open));
+    repaired
+}
+
+fn interrupted(calls: Vec<(String, String)>) -> Option<Message> {
+    if calls.is_empty() {
+        return None;
+    }
+    let text = "Interrupted: the session ended before this call's result was known. It may or may not have \
+                taken effect; look before you do it again.";
+    let parts = calls.into_iter().map(|(id, name)| Part::ToolResult {
+        id,
+        name,
+        content: vec![ResultPart::Text { text: text.into() }],
+        is_error: true,
+    });
+    Some(Message { role: Role::User, parts: parts.collect() })
 }

@@ -220,6 +220,11 @@ impl History {
         self.updates.push(update.clone());
     }
 
+    /// The folded updates.
+    pub fn updates(&self) -> &[SessionUpdate] {
+        &self.updates
+    }
+
     /// The cards that have not ended.
     pub fn open_cards(&self) -> Vec<ToolCallId> {
         let unfinished = |it: &&ToolCallUpdate| {

@@ -3,7 +3,7 @@
 //! Nothing here outlives the registry: dropping the last clone ends every command.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -68,9 +68,12 @@ struct Registry {
 }
 
 impl Jobs {
-    /// `folder`: where raw logs go; made when first needed.
+    /// `folder`: where raw logs go; made when first needed. Numbers go on after those of the logs
+    /// that are there.
     pub fn new(supervisor: Supervisor, folder: PathBuf, observer: Arc<dyn Observer>) -> Jobs {
-        let registry = Mutex::default();
+        let last = last_logged(&folder);
+        let registry =
+            Mutex::new(Registry { next_job: last, next_terminal: last, ..Registry::default() });
         Jobs { inner: Arc::new(Inner { supervisor, folder, observer, registry }) }
     }
 
@@ -293,6 +296,7 @@ impl Jobs {
         let Command { script, shell, cwd, env, stdio, label, call, owner, .. } = command;
         let cwd_report = self.inner.folder.join(format!("{terminal}.cwd"));
         let (argv, stdio) = match stdio {
+            Stdio::Output | Stdio::Piped if job.is_some() => (shell.argv(&script), Stdio::Output),
             Stdio::Output | Stdio::Piped => {
                 create_folder(&self.inner.folder).map_err(|e| SpawnError::Os(e.to_string()))?;
                 (wrap_for_cwd(&shell, &script, &cwd_report), Stdio::Output)
@@ -430,19 +434,24 @@ impl Registry {
 struct Foreground<'a> {
     jobs: &'a Jobs,
     run: &'a Run,
+    asked: Arc<Notify>,
 }
 
 impl<'a> Foreground<'a> {
     fn enter(jobs: &'a Jobs, run: &'a Run, asked: &Arc<Notify>) -> Foreground<'a> {
         let mut registry = lock(&jobs.inner.registry);
         registry.foreground.insert(run.call.clone(), Arc::clone(asked));
-        Foreground { jobs, run }
+        Foreground { jobs, run, asked: Arc::clone(asked) }
     }
 }
 
 impl Drop for Foreground<'_> {
     fn drop(&mut self) {
-        lock(&self.jobs.inner.registry).foreground.remove(&self.run.call);
+        let mut registry = lock(&self.jobs.inner.registry);
+        if registry.foreground.get(&self.run.call).is_some_and(|a| Arc::ptr_eq(a, &self.asked)) {
+            registry.foreground.remove(&self.run.call);
+        }
+        drop(registry);
         if self.run.state(|state| state.job.is_none()) {
             self.run.stop(Cause::Cancel, CANCEL_GRACE, Some("cancelled"));
         }
@@ -554,6 +563,19 @@ fn row(run: &Run) -> Option<JobRow> {
             unconfirmed: state.unconfirmed,
         })
     })
+}
+
+/// The highest `N` of the `term-N.log` in `folder`.
+fn last_logged(folder: &Path) -> u64 {
+    use rustix::fs::{Dir, Mode, OFlags, open};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(folder) = open(folder, flags, Mode::empty()) else { return 0 };
+    let Ok(entries) = Dir::new(folder) else { return 0 };
+    let number = |name: &str| name.strip_prefix("term-")?.strip_suffix(".log")?.parse().ok();
+    entries
+        .filter_map(|entry| number(entry.ok()?.file_name().to_str().ok()?))
+        .max()
+        .unwrap_or_default()
 }
 
 fn take_report(run: &Run) -> Option<PathBuf> {
