@@ -30,6 +30,7 @@ pub(crate) struct Intent {
 pub(crate) struct Dead {
     pub process: u32,
     pub undo: Undo,
+    pub intent: Intent,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -93,7 +94,7 @@ impl Journal {
         Ok(Some(Intent { path, _lock: file }))
     }
 
-    /// Records that dead processes left behind, each removed as it is handed out.
+    /// Records that dead processes left behind, locked; each is to be put back and then done.
     pub fn left_behind(&self) -> Vec<Dead> {
         let Journal::Disk(dir) = self else { return Vec::new() };
         let entries = fs::read_dir(dir.join("journal")).into_iter().flatten().flatten();
@@ -114,13 +115,15 @@ fn take_dead(path: &Path) -> Option<Dead> {
     let process = path.file_stem()?.to_str()?.split_once('-')?.0.parse().ok()?;
     let file = File::open(path).ok()?;
     file.try_lock().ok()?;
-    let undo = fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    // A record that cannot be read was not finished, so nothing was touched yet.
-    if let Err(error) = fs::remove_file(path) {
-        tracing::warn!(path = %path.display(), %error, "an old transaction's record cannot be removed");
-        return None;
+    let intent = Intent { path: path.to_owned(), _lock: file };
+    match fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+        Some(undo) => Some(Dead { process, undo, intent }),
+        None => {
+            // A record that is not whole was never followed by a change.
+            intent.done();
+            None
+        }
     }
-    Some(Dead { process, undo: undo? })
 }
 
 fn blob_path(dir: &Path, hash: [u8; 32]) -> PathBuf {

@@ -30,8 +30,8 @@ pub struct Resolved {
     pub via_symlink: bool,
 }
 
-/// Names of documents that only exist in an editor.
-const VIRTUAL_SCHEMES: &[&str] = &["untitled:", "vscode-notebook-cell:"];
+/// Beginnings of names that are no paths: documents that only exist in an editor, and artifacts.
+const VIRTUAL_SCHEMES: &[&str] = &["untitled:", "vscode-notebook-cell:", "artifact:"];
 
 impl Roots {
     /// Roots in the order given; the first is where relative paths without another folder start.

@@ -121,11 +121,12 @@ impl Vfs {
     /// Takes back what processes that died in the middle of a transaction left half done. Paths changed since by
     /// somebody else stay as they are. Returns the paths put back.
     pub fn recover(&self) -> Vec<PathBuf> {
-        self.journal()
-            .left_behind()
-            .iter()
-            .flat_map(|undo| apply::put_back(self.journal(), undo))
-            .collect()
+        let mut back = Vec::new();
+        for dead in self.journal().left_behind() {
+            back.extend(apply::put_back(self.journal(), &dead));
+            dead.intent.done();
+        }
+        back
     }
 
     /// What `Delete` and `Rename` compare: of a text its decoded text's hash (`Snapshot::hash`), of a binary file its
