@@ -1,44 +1,10 @@
---- The conversation as the server tells it: entries in order, tool calls, terminals, options, state.
---- Nothing is decided here; `session/update` patches what is kept and the view draws it.
-local client = require('copydesk.client')
-local events = require('copydesk.events')
-local log = require('copydesk.log')
+--- The sessions of this connection, and what the person asks of them. The current one is shown.
+local client = require("copydesk.client")
+local conversation = require("copydesk.conversation")
+local events = require("copydesk.events")
+local log = require("copydesk.log")
 
 local M = {}
-
----@class copydesk.Entry
----@field key string
----@field kind 'user'|'agent'|'thought'|'tool'|'plan'|'notice'
----@field lines string[]? text of messages and notices
----@field call table? merged ToolCallUpdate
----@field plan table?
----@field severity string?
----@field begins_turn boolean? first thing the agent says after the person
----@field closed boolean? nothing more is added (thoughts)
----@field started integer? ms
----@field ended integer? ms
----@field block copydesk.Block? what is drawn
-
----@class copydesk.Terminal
----@field command string?
----@field cwd string?
----@field output string bytes so far, at most the last `output_limit`
----@field cut boolean earlier output was dropped
----@field exit table?
-
----@class copydesk.Session
----@field id string
----@field entries copydesk.Entry[]
----@field by_key table<string, copydesk.Entry>
----@field terminals table<string, copydesk.Terminal>
----@field terminal_owner table<string, copydesk.Entry>
----@field options table[] SessionConfigOption
----@field state string idle | running | requires_action | …
----@field usage table?
----@field title string?
----@field seq integer?
-
-local output_limit = 256 * 1024
 
 ---@type table<string, copydesk.Session>
 local sessions = {}
@@ -48,585 +14,233 @@ local orphaned ---@type copydesk.Entry[]?
 local creating ---@type fun(problem: string?, session: copydesk.Session?)[]?
 local server = {} ---@type table last copydesk/status/didChange
 
---- What draws the conversation; set by `chat`.
----@class copydesk.View
----@field reset fun()
----@field changed fun(entry: copydesk.Entry)
----@field appended fun(entry: copydesk.Entry, text: string)
----@field header fun()
+--- What draws the current session; set by `chat`.
 M.view = nil ---@type copydesk.View?
 
 local function tell_view(method, ...)
-  if M.view then
-    M.view[method](...)
-  end
+	if M.view then
+		M.view[method](...)
+	end
 end
 
 ---@return copydesk.Session?
 function M.current()
-  return current
+	return current
 end
 
 ---@return copydesk.Entry[]
 function M.entries()
-  return current and current.entries or orphaned or {}
+	return current and current.entries or orphaned or {}
 end
 
 ---@return table
 function M.server()
-  return server
+	return server
 end
-
----@param id string
----@return copydesk.Session
-local function new_session(id)
-  return {
-    id = id,
-    entries = {},
-    by_key = {},
-    terminals = {},
-    terminal_owner = {},
-    options = {},
-    state = 'idle',
-  }
-end
-
----@param session copydesk.Session
----@param entry copydesk.Entry
-local function draw(session, entry)
-  if session == current then
-    tell_view('changed', entry)
-  end
-end
-
---- A thought is over when something else begins.
----@param session copydesk.Session
-local function close_thought(session)
-  local last = session.entries[#session.entries]
-  if last and last.kind == 'thought' and not last.closed then
-    last.closed = true
-    draw(session, last)
-  end
-end
-
----@param session copydesk.Session
----@param key string
----@param kind string
----@return copydesk.Entry entry, boolean is_new
-local function entry_of(session, key, kind)
-  local known = session.by_key[key]
-  if known then
-    return known, false
-  end
-  close_thought(session)
-  local last = session.entries[#session.entries]
-  ---@type copydesk.Entry
-  local entry = {
-    key = key,
-    kind = kind,
-    begins_turn = kind ~= 'user' and kind ~= 'notice' and (not last or last.kind == 'user'),
-  }
-  session.entries[#session.entries + 1] = entry
-  session.by_key[key] = entry
-  return entry, true
-end
-
----@param content any ContentBlock or a list of them
----@return string
-local function text_of(content)
-  if type(content) ~= 'table' then
-    return ''
-  end
-  if content.type then
-    content = { content }
-  end
-  local parts = {}
-  for _, block in ipairs(content) do
-    if type(block) == 'table' then
-      local resource = type(block.resource) == 'table' and block.resource or {}
-      if type(block.text) == 'string' then
-        parts[#parts + 1] = block.text
-      elseif type(resource.text) == 'string' then
-        parts[#parts + 1] = resource.text
-      else
-        parts[#parts + 1] = ('[%s]'):format(
-          tostring(block.title or block.name or block.uri or resource.uri or block.type)
-        )
-      end
-    end
-  end
-  return table.concat(parts, '\n')
-end
-M.text_of = text_of
-
----@param session copydesk.Session
----@param key string
----@param kind string
----@param text string
-local function append_text(session, key, kind, text)
-  local entry, is_new = entry_of(session, key, kind)
-  if is_new or not entry.lines then
-    entry.lines = vim.split(text, '\n', { plain = true })
-    draw(session, entry)
-    return
-  end
-  local more = vim.split(text, '\n', { plain = true })
-  entry.lines[#entry.lines] = entry.lines[#entry.lines] .. more[1]
-  for i = 2, #more do
-    entry.lines[#entry.lines + 1] = more[i]
-  end
-  if session == current then
-    tell_view('appended', entry, text)
-  end
-end
-
----@param session copydesk.Session
----@param key string
----@param kind string
----@param text string
-local function set_text(session, key, kind, text)
-  local entry = entry_of(session, key, kind)
-  entry.lines = vim.split(text, '\n', { plain = true })
-  draw(session, entry)
-end
-
---- A line of the plugin's own in the transcript.
----@param severity 'info'|'warning'|'error'
----@param text string
----@param session copydesk.Session?
-function M.note(severity, text, session)
-  session = session or current
-  if not session then
-    return
-  end
-  local entry = entry_of(session, 'note:' .. #session.entries + 1, 'notice')
-  entry.severity = severity
-  entry.lines = vim.split(text, '\n', { plain = true })
-  draw(session, entry)
-end
-
-local final = { completed = true, failed = true, cancelled = true }
-
---- ACP patch: an absent field stays, null clears, a value replaces; `_meta` is patched by its own keys.
----@param kept table
----@param update table
-local function patch(kept, update)
-  for name, value in pairs(update) do
-    if name == '_meta' and type(value) == 'table' then
-      kept._meta = vim.tbl_extend('force', kept._meta or {}, value)
-    elseif value == vim.NIL then
-      kept[name] = nil
-    elseif name ~= 'sessionUpdate' then
-      kept[name] = value
-    end
-  end
-end
-
----@param session copydesk.Session
----@param entry copydesk.Entry
-local function adopt_terminals(session, entry)
-  for _, content in ipairs(type(entry.call.content) == 'table' and entry.call.content or {}) do
-    if type(content) == 'table' and content.type == 'terminal' and content.terminalId then
-      session.terminal_owner[content.terminalId] = entry
-    end
-  end
-end
-
----@param session copydesk.Session
----@param id string
----@return copydesk.Terminal
-local function terminal_of(session, id)
-  session.terminals[id] = session.terminals[id] or { output = '', cut = false }
-  return session.terminals[id]
-end
-
----@param session copydesk.Session
----@param id string
----@param data any base64
----@param replace boolean?
-local function add_output(session, id, data, replace)
-  local terminal = terminal_of(session, id)
-  local ok, bytes = pcall(vim.base64.decode, data)
-  if not ok then
-    log.warn('terminal output is not base64', data)
-    return
-  end
-  terminal.output = replace and bytes or terminal.output .. bytes
-  if #terminal.output > output_limit then
-    terminal.output = terminal.output:sub(-output_limit)
-    terminal.cut = true
-  end
-end
-
----@param session copydesk.Session
----@param id string
-local function draw_terminal(session, id)
-  local owner = session.terminal_owner[id]
-  if owner then
-    draw(session, owner)
-  end
-end
-
----@type table<string, fun(session: copydesk.Session, update: table)>
-local updates = {}
-
-function updates.user_message(session, update)
-  set_text(session, 'user:' .. update.messageId, 'user', text_of(update.content))
-end
-
-function updates.user_message_chunk(session, update)
-  append_text(session, 'user:' .. update.messageId, 'user', text_of(update.content))
-end
-
-function updates.agent_message(session, update)
-  set_text(session, 'agent:' .. update.messageId, 'agent', text_of(update.content))
-end
-
-function updates.agent_message_chunk(session, update)
-  append_text(session, 'agent:' .. update.messageId, 'agent', text_of(update.content))
-end
-
-function updates.agent_thought(session, update)
-  set_text(session, 'thought:' .. update.messageId, 'thought', text_of(update.content))
-end
-
-function updates.agent_thought_chunk(session, update)
-  append_text(session, 'thought:' .. update.messageId, 'thought', text_of(update.content))
-end
-
-function updates.tool_call_update(session, update)
-  local entry, is_new = entry_of(session, 'tool:' .. update.toolCallId, 'tool')
-  entry.call = entry.call or {}
-  patch(entry.call, update)
-  local status = entry.call.status
-  if not entry.started and (status == 'in_progress' or (is_new and status ~= 'pending')) then
-    entry.started = vim.uv.now()
-  end
-  if final[status] and not entry.ended then
-    entry.ended = vim.uv.now()
-  end
-  adopt_terminals(session, entry)
-  draw(session, entry)
-end
-
-function updates.tool_call_content_chunk(session, update)
-  local entry = entry_of(session, 'tool:' .. update.toolCallId, 'tool')
-  entry.call = entry.call or { toolCallId = update.toolCallId }
-  local content = type(entry.call.content) == 'table' and entry.call.content or {}
-  content[#content + 1] = update.content
-  entry.call.content = content
-  adopt_terminals(session, entry)
-  draw(session, entry)
-end
-
-function updates.terminal_update(session, update)
-  local terminal = terminal_of(session, update.terminalId)
-  if type(update.command) == 'string' then
-    terminal.command = update.command
-  end
-  if type(update.cwd) == 'string' then
-    terminal.cwd = update.cwd
-  end
-  if type(update.exitStatus) == 'table' then
-    terminal.exit = update.exitStatus
-  end
-  if type(update.output) == 'table' then
-    add_output(session, update.terminalId, update.output.data, true)
-  end
-  draw_terminal(session, update.terminalId)
-end
-
-function updates.terminal_output_chunk(session, update)
-  add_output(session, update.terminalId, update.data)
-  draw_terminal(session, update.terminalId)
-end
-
-function updates.plan_update(session, update)
-  local plan = update.plan
-  local entry = entry_of(session, 'plan:' .. tostring(plan.planId), 'plan')
-  entry.plan = plan
-  draw(session, entry)
-end
-
-function updates.plan_removed(session, update)
-  local entry = session.by_key['plan:' .. tostring(update.planId)]
-  if entry then
-    entry.plan = { entries = {} }
-    draw(session, entry)
-  end
-end
-
-function updates.config_option_update(session, update)
-  session.options = type(update.configOptions) == 'table' and update.configOptions or {}
-end
-
-function updates.session_info_update(session, update)
-  if update.title ~= nil then
-    session.title = update.title ~= vim.NIL and update.title or nil
-  end
-end
-
-function updates.usage_update(session, update)
-  session.usage = { used = update.used, size = update.size }
-end
-
-function updates.notice(session, update)
-  local text = tostring(update.title)
-  if type(update.description) == 'string' then
-    text = text .. '\n' .. update.description
-  end
-  M.note(update.severity, text, session)
-end
-
-local stop_notes = {
-  max_tokens = 'Stopped: the answer reached the model’s length limit.',
-  max_turn_requests = 'Stopped: the turn reached its limit of model requests.',
-  refusal = 'The model refused to go on.',
-  cancelled = 'Stopped.',
-}
-
-function updates.state_update(session, update)
-  local was = session.state
-  session.state = tostring(update.state)
-  if was == 'idle' and session.state ~= 'idle' then
-    events.emit('TurnStarted', { sessionId = session.id })
-  elseif was ~= 'idle' and session.state == 'idle' then
-    close_thought(session)
-    local reason = update.stopReason
-    if reason == 'error' then
-      local fault = type(update.error) == 'table' and update.error.message or nil
-      M.note('error', 'The turn failed' .. (fault and ': ' .. fault or '.'), session)
-    elseif stop_notes[reason] then
-      M.note(reason == 'cancelled' and 'info' or 'warning', stop_notes[reason], session)
-    end
-    events.emit('TurnFinished', { sessionId = session.id, stopReason = reason })
-  end
-end
-
-local silent = { available_commands_update = true, replay_complete = true, session_message = true }
 
 --- Handles `session/update`. What cannot be understood is logged and changes nothing.
 ---@param params table
 function M.update(params)
-  local session, update = sessions[params.sessionId], params.update
-  if type(update) ~= 'table' or type(update.sessionUpdate) ~= 'string' then
-    log.warn('an update without a kind', params)
-    return
-  end
-  if not session then
-    if type(params.sessionId) ~= 'string' then
-      log.warn('an update without a session', params)
-      return
-    end
-    session = new_session(params.sessionId) -- may arrive before the answer that names it
-    sessions[params.sessionId] = session
-  end
-  local seq = vim.tbl_get(params, '_meta', 'copydesk', 'seq')
-  if type(seq) == 'number' then
-    if session.seq and seq > session.seq + 1 then
-      log.warn(('updates %d to %d are missing'):format(session.seq + 1, seq - 1))
-    end
-    session.seq = seq
-  end
-  local handle = updates[update.sessionUpdate]
-  if not handle then
-    if not silent[update.sessionUpdate] then
-      log.info('unknown update ' .. update.sessionUpdate)
-    end
-    return
-  end
-  local ok, problem = pcall(handle, session, update)
-  if not ok then
-    log.error('an update could not be used', { problem, update })
-  end
-  if session == current then
-    tell_view('header')
-  end
+	local session, update = sessions[params.sessionId], params.update
+	if type(update) ~= "table" or type(update.sessionUpdate) ~= "string" then
+		log.warn("an update without a kind", params)
+		return
+	end
+	if not session then
+		if type(params.sessionId) ~= "string" then
+			log.warn("an update without a session", params)
+			return
+		end
+		session = conversation.new(params.sessionId) -- may arrive before the answer that names it
+		sessions[params.sessionId] = session
+	end
+	local seq = vim.tbl_get(params, "_meta", "copydesk", "seq")
+	if type(seq) == "number" then
+		if session.seq and seq > session.seq + 1 then
+			log.warn(("updates %d to %d are missing"):format(session.seq + 1, seq - 1))
+		end
+		session.seq = seq
+	end
+	conversation.apply(session, update)
+	if session == current then
+		tell_view("header")
+	end
 end
 
 --- Handles `copydesk/status/didChange`.
 ---@param params table
 function M.server_status(params)
-  server = params
-  tell_view('header')
-  events.emit('StatusChanged', params)
+	server = params
+	tell_view("header")
+	events.emit("StatusChanged", params)
 end
 
 ---@param problem any
 ---@return string
 local function message_of(problem)
-  return type(problem) == 'table' and tostring(problem.message) or tostring(problem)
+	return type(problem) == "table" and tostring(problem.message) or tostring(problem)
 end
 
 ---@param session copydesk.Session
 local function make_current(session)
-  if orphaned then
-    for i, entry in ipairs(orphaned) do
-      table.insert(session.entries, i, entry)
-    end
-    orphaned = nil
-  end
-  current = session
-  tell_view('reset')
+	if orphaned then
+		for i, entry in ipairs(orphaned) do
+			table.insert(session.entries, i, entry)
+		end
+		orphaned = nil
+	end
+	if current then
+		current.view = nil
+	end
+	current, session.view = session, M.view
+	tell_view("reset")
 end
 
 --- Begins a session and makes it the current one.
 ---@param callback fun(problem: string?, session: copydesk.Session?)
 function M.new(callback)
-  if creating then
-    creating[#creating + 1] = callback
-    return
-  end
-  creating = { callback }
-  local function done(problem, session)
-    local callbacks = creating or {}
-    creating = nil
-    for _, call in ipairs(callbacks) do
-      call(problem, session)
-    end
-  end
-  client.start(function(problem)
-    if problem then
-      done(problem)
-      return
-    end
-    client.request('session/new', { cwd = client.root(), mcpServers = {} }, function(fault, result)
-      if fault or type(result) ~= 'table' or type(result.sessionId) ~= 'string' then
-        done('no session could be begun: ' .. message_of(fault or 'malformed answer'))
-        return
-      end
-      local session = sessions[result.sessionId] or new_session(result.sessionId)
-      sessions[session.id] = session
-      if type(result.configOptions) == 'table' then
-        session.options = result.configOptions
-      end
-      make_current(session)
-      done(nil, session)
-    end)
-  end)
+	if creating then
+		creating[#creating + 1] = callback
+		return
+	end
+	creating = { callback }
+	local function done(problem, session)
+		local callbacks = creating or {}
+		creating = nil
+		for _, call in ipairs(callbacks) do
+			call(problem, session)
+		end
+	end
+	client.start(function(problem)
+		if problem then
+			done(problem)
+			return
+		end
+		client.request("session/new", { cwd = client.root(), mcpServers = {} }, function(fault, result)
+			if fault or type(result) ~= "table" or type(result.sessionId) ~= "string" then
+				done("no session could be begun: " .. message_of(fault or "malformed answer"))
+				return
+			end
+			local session = sessions[result.sessionId] or conversation.new(result.sessionId)
+			sessions[session.id] = session
+			if type(result.configOptions) == "table" then
+				session.options = result.configOptions
+			end
+			make_current(session)
+			done(nil, session)
+		end)
+	end)
 end
 
 --- The current session, begun if there is none.
 ---@param callback fun(problem: string?, session: copydesk.Session?)
 function M.ensure(callback)
-  if current and client.get() then
-    callback(nil, current)
-  else
-    M.new(callback)
-  end
+	if current and client.get() then
+		callback(nil, current)
+	else
+		M.new(callback)
+	end
 end
 
 --- Sends a prompt. The callback says why it was not accepted, if so.
 ---@param text string
 ---@param callback fun(problem: string?)?
 function M.prompt(text, callback)
-  callback = callback or function() end
-  M.ensure(function(problem, session)
-    if problem or not session then
-      callback(problem)
-      return
-    end
-    local params = { sessionId = session.id, prompt = { { type = 'text', text = text } } }
-    client.request('session/prompt', params, function(fault, result)
-      if fault then
-        M.note('error', 'Not sent: ' .. message_of(fault), session)
-        callback(message_of(fault))
-        return
-      end
-      local id = type(result) == 'table' and result.messageId
-      if id and not session.by_key['user:' .. id] then
-        set_text(session, 'user:' .. id, 'user', text)
-      end
-      callback(nil)
-    end)
-  end)
+	callback = callback or function() end
+	M.ensure(function(problem, session)
+		if problem or not session then
+			callback(problem)
+			return
+		end
+		local params = { sessionId = session.id, prompt = { { type = "text", text = text } } }
+		client.request("session/prompt", params, function(fault, result)
+			if fault then
+				conversation.note(session, "error", "Not sent: " .. message_of(fault))
+				callback(message_of(fault))
+				return
+			end
+			local id = type(result) == "table" and result.messageId
+			if type(id) == "string" then
+				conversation.show_prompt(session, id, text)
+			end
+			callback(nil)
+		end)
+	end)
 end
 
 --- Cancels the running turn.
 ---@return boolean sent
 function M.stop()
-  if not current or current.state == 'idle' then
-    return false
-  end
-  client.notify('session/cancel', { sessionId = current.id })
-  return true
+	if not current or current.state == "idle" then
+		return false
+	end
+	client.notify("session/cancel", { sessionId = current.id })
+	return true
 end
 
 ---@param id string
 ---@return table?
 function M.option(id)
-  for _, option in ipairs(current and current.options or {}) do
-    if type(option) == 'table' and option.configId == id then
-      return option
-    end
-  end
-  return nil
+	for _, option in ipairs(current and current.options or {}) do
+		if type(option) == "table" and option.configId == id then
+			return option
+		end
+	end
+	return nil
 end
 
 --- The values an option offers, groups flattened.
 ---@param id string
 ---@return { value: string, name: string, description: string? }[]
 function M.choices(id)
-  local option = M.option(id)
-  local choices = {}
-  for _, item in ipairs(option and type(option.options) == 'table' and option.options or {}) do
-    if type(item.options) == 'table' then
-      vim.list_extend(choices, item.options)
-    else
-      choices[#choices + 1] = item
-    end
-  end
-  return choices
+	local option = M.option(id)
+	local choices = {}
+	for _, item in ipairs(option and type(option.options) == "table" and option.options or {}) do
+		if type(item.options) == "table" then
+			vim.list_extend(choices, item.options)
+		else
+			choices[#choices + 1] = item
+		end
+	end
+	return choices
 end
 
 ---@param id string
 ---@param value string
 ---@param callback fun(problem: string?)
 function M.set_option(id, value, callback)
-  M.ensure(function(problem, session)
-    if problem or not session then
-      callback(problem)
-      return
-    end
-    local params = { sessionId = session.id, configId = id, type = 'id', value = value }
-    client.request('session/set_config_option', params, function(fault, result)
-      if fault then
-        callback(message_of(fault))
-        return
-      end
-      if type(result) == 'table' and type(result.configOptions) == 'table' then
-        session.options = result.configOptions
-      end
-      tell_view('header')
-      callback(nil)
-    end)
-  end)
+	M.ensure(function(problem, session)
+		if problem or not session then
+			callback(problem)
+			return
+		end
+		local params = { sessionId = session.id, configId = id, type = "id", value = value }
+		client.request("session/set_config_option", params, function(fault, result)
+			if fault then
+				callback(message_of(fault))
+				return
+			end
+			if type(result) == "table" and type(result.configOptions) == "table" then
+				session.options = result.configOptions
+			end
+			tell_view("header")
+			callback(nil)
+		end)
+	end)
 end
 
 --- The connection ended: what ran is over, what was said stays readable.
 ---@param message string?
 function M.connection_lost(message)
-  server = {}
-  if current then
-    for _, entry in ipairs(current.entries) do
-      if entry.kind == 'tool' and not final[entry.call.status] then
-        entry.call.status = 'cancelled'
-        entry.ended = vim.uv.now()
-        draw(current, entry)
-      end
-    end
-    if current.state ~= 'idle' then
-      current.state = 'idle'
-      events.emit('TurnFinished', { sessionId = current.id, stopReason = 'cancelled' })
-    end
-    M.note(
-      message and 'error' or 'info',
-      message and 'Copydesk: ' .. message or 'The server was stopped.'
-    )
-    orphaned = current.entries
-  end
-  sessions, current = {}, nil
-  tell_view('header')
+	server = {}
+	if current then
+		conversation.cut_off(current)
+		local severity = message and "error" or "info"
+		conversation.note(current, severity, message and "Copydesk: " .. message or "The server was stopped.")
+		orphaned = current.entries
+	end
+	sessions, current = {}, nil
+	tell_view("header")
 end
 
 return M

@@ -335,7 +335,7 @@ end
 T['the chat alone on screen can be quit'] = function()
   local c = started()
   c:cmd('wincmd t | quit')
-  c:cmd('quit')
+  pcall(c.cmd, c, 'quit')
   local ended = vim.wait(child.patience, function()
     return vim.fn.jobwait({ c.channel }, 0)[1] ~= -1
   end, 20)
