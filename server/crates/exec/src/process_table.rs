@@ -2,6 +2,8 @@
 //!
 //! Elsewhere than on Linux nothing is known, and callers fall back to signalling known groups.
 
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "groups are all that is known"))]
+
 use std::collections::{HashMap, HashSet};
 
 use rustix::fs::{Mode, OFlags};

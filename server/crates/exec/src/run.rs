@@ -476,15 +476,20 @@ impl Driver {
         if let Some(bytes) = self.live.take(Instant::now()) {
             run.observer.output(&run.call, &run.terminal, &bytes);
         }
-        let (status, exit) = run.state(|state| {
+        let (status, exit, unread) = run.state(|state| {
             state.capture.finish();
             state.lost = self.group.is_lost();
             state.settled = true;
             state.finished = Some(Instant::now());
             state.unconfirmed = state.unconfirmed && state.lost;
             state.size = None;
-            (state.status(), state.exit.clone())
+            let unread = state.job.is_some() || state.cause.is_some();
+            (state.status(), state.exit.clone(), unread)
         });
+        if unread {
+            // No one asks any more where it ended up. Usually there is no such file.
+            let _ = rustix::fs::unlink(&run.cwd_report);
+        }
         run.observer.ended(&run.call, &run.terminal, status, exit.as_ref());
         run.shared.changed.send_replace(());
         run.notify();

@@ -258,3 +258,19 @@ async fn a_terminal_takes_input_and_has_a_size() {
     let plain = session.start("sleep 3000").await;
     assert!(session.jobs.write(&plain, b"x").await.is_err());
 }
+
+#[tokio::test]
+async fn a_resumed_session_keeps_the_logs_it_has() {
+    let session = Session::new();
+    let job = session.start("echo old").await;
+    session.read(&job, Wait::Exit).await;
+    let old = session.row(&job).log.unwrap();
+    let observer = std::sync::Arc::clone(&session.told) as std::sync::Arc<dyn exec::Observer>;
+    let folder = session.path("jobs");
+    let resumed = exec::Jobs::new(session.supervisor.clone(), folder, observer);
+    let job = resumed.start(session.command("echo new")).await.unwrap();
+    assert_eq!(job.to_string(), "job-2");
+    assert_eq!(resumed.terminal(&job).as_deref(), Some("term-2"));
+    within(resumed.read(&job, "main", Wait::Exit, LIMIT)).await;
+    assert_eq!(read(&old), "old\n");
+}

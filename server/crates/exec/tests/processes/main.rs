@@ -5,5 +5,6 @@
 mod ends;
 mod foreground;
 mod jobs;
+mod login;
 mod supervisor;
 mod support;
