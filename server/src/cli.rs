@@ -84,19 +84,30 @@ enum Command {
 /// Parses the arguments and runs the command.
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
-    if cli.log_level.as_deref().is_some_and(|it| !["error", "warn", "info", "debug", "trace"].contains(&it)) {
+    if cli
+        .log_level
+        .as_deref()
+        .is_some_and(|it| !["error", "warn", "info", "debug", "trace"].contains(&it))
+    {
         Cli::command()
-            .error(clap::error::ErrorKind::InvalidValue, "--log-level takes error, warn, info, debug or trace")
+            .error(
+                clap::error::ErrorKind::InvalidValue,
+                "--log-level takes error, warn, info, debug or trace",
+            )
             .exit();
     }
     let level = cli.log_level.as_deref();
     match cli.command {
         Some(Command::Lsp { .. }) => lsp::run(level),
         None if cli.stdio => lsp::run(level),
-        None => Cli::command().error(clap::error::ErrorKind::MissingSubcommand, "name a command").exit(),
+        None => {
+            Cli::command().error(clap::error::ErrorKind::MissingSubcommand, "name a command").exit()
+        }
         Some(Command::Demo(demo)) => boot::block_on(level, |it| demo::run_demo(demo, it)),
         Some(Command::Run(run)) => boot::block_on(level, |it| run::run_prompt(run, it)),
-        Some(Command::Tools { command }) => boot::block_on(level, |it| tools::run_command(command, it)),
+        Some(Command::Tools { command }) => {
+            boot::block_on(level, |it| tools::run_command(command, it))
+        }
         Some(Command::Config { command }) => config::run(command),
         Some(Command::Sessions { command }) => sessions::run(command),
         Some(Command::Doctor(doctor)) => boot::block_on(level, |it| doctor::run_checks(doctor, it)),

@@ -82,7 +82,9 @@ pub fn load(sources: &Sources) -> Config {
     config.settings = match serde_json::from_value::<Settings>(Value::Object(merged)) {
         Ok(settings) => settings,
         Err(err) => {
-            config.problems.push(format!("the configuration was not understood and is not used: {err}"));
+            config
+                .problems
+                .push(format!("the configuration was not understood and is not used: {err}"));
             Settings::default()
         }
     };
@@ -91,7 +93,8 @@ pub fn load(sources: &Sources) -> Config {
 
 /// Every file that may hold configuration, whether it exists or not.
 pub fn files(root: Option<&Path>) -> Vec<(Layer, PathBuf)> {
-    let mut files: Vec<(Layer, PathBuf)> = user_file().map(|it| (Layer::User, it)).into_iter().collect();
+    let mut files: Vec<(Layer, PathBuf)> =
+        user_file().map(|it| (Layer::User, it)).into_iter().collect();
     if let Some(root) = root {
         files.push((Layer::Project, root.join(".copydesk/config.toml")));
         files.push((Layer::Local, root.join(".copydesk/config.local.toml")));
@@ -136,7 +139,9 @@ fn read(path: &Path) -> Option<(Value, Vec<Problem>)> {
     match state::read_text_file(path) {
         Ok(None) => None,
         Ok(Some(text)) => Some(check::file(path, &text)),
-        Err(err) => Some((Value::Null, vec![Problem::at(path, 1, format!("cannot be read: {err}"))])),
+        Err(err) => {
+            Some((Value::Null, vec![Problem::at(path, 1, format!("cannot be read: {err}"))]))
+        }
     }
 }
 

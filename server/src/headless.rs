@@ -59,9 +59,8 @@ impl Headless {
         let version = self.vfs.document(&open.location).map_or(1, |it| it.version + 1);
         self.vfs.expect_ours(&open.location, after.clone());
         let whole = TextChange { range: None, text: after.to_string() };
-        self.vfs.change(&open.location, version, vec![whole]).map_err(|err| ApplyError::Refused {
-            location: open.location.clone(),
-            reason: err.to_string(),
+        self.vfs.change(&open.location, version, vec![whole]).map_err(|err| {
+            ApplyError::Refused { location: open.location.clone(), reason: err.to_string() }
         })?;
         Ok(AppliedFile {
             location: open.location.clone(),

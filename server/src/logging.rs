@@ -9,7 +9,9 @@ use tracing_subscriber::fmt::writer::MakeWriterExt;
 const DAYS: usize = 7;
 
 /// Starts logging; gives the folder, and the guard that writes the last lines when dropped.
-pub fn start(level: Option<&str>) -> Option<(PathBuf, tracing_appender::non_blocking::WorkerGuard)> {
+pub fn start(
+    level: Option<&str>,
+) -> Option<(PathBuf, tracing_appender::non_blocking::WorkerGuard)> {
     let dir = crate::config::state_dir()?.join("logs");
     vfs::state::private_dir(&dir).ok()?;
     let appender = tracing_appender::rolling::Builder::new()
@@ -21,7 +23,8 @@ pub fn start(level: Option<&str>) -> Option<(PathBuf, tracing_appender::non_bloc
         .ok()?;
     let (file, guard) = tracing_appender::non_blocking(appender);
     let filter = EnvFilter::new(level.unwrap_or("info"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_target(false);
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_target(false);
     // A second logger in one process changes nothing.
     let _ = match level {
         Some(_) => builder.with_writer(file.and(std::io::stderr)).try_init(),

@@ -22,8 +22,8 @@ use agent::transcript::{History, Transcript};
 use agent::world::World;
 use protocol::{
     BackgroundResult, ExportParams, ExportResult, PermissionListResult, PermissionRemoveParams,
-    RememberedRule, StatusResult, ToolCallParams, ToolCallRef, ToolCallResult, ToolInfo, ToolListParams,
-    ToolListResult, TrustParams, acp,
+    RememberedRule, StatusResult, ToolCallParams, ToolCallRef, ToolCallResult, ToolInfo,
+    ToolListParams, ToolListResult, TrustParams, acp,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -66,7 +66,10 @@ impl Sessions {
     }
 
     /// `session/new`.
-    pub fn new_session(&self, params: acp::NewSessionRequest) -> Result<acp::NewSessionResponse, RpcError> {
+    pub fn new_session(
+        &self,
+        params: acp::NewSessionRequest,
+    ) -> Result<acp::NewSessionResponse, RpcError> {
         let cwd = self.folder(params.cwd.into_inner())?;
         let mut additional = Vec::new();
         for folder in params.additional_directories {
@@ -134,7 +137,10 @@ impl Sessions {
     }
 
     /// `session/list`: open ones and those on disk, newest first.
-    pub fn list(&self, params: acp::ListSessionsRequest) -> Result<acp::ListSessionsResponse, RpcError> {
+    pub fn list(
+        &self,
+        params: acp::ListSessionsRequest,
+    ) -> Result<acp::ListSessionsResponse, RpcError> {
         let cwd = params.cwd.map(|it| it.into_inner());
         let folders = match cwd {
             Some(cwd) => vec![cwd],
@@ -154,7 +160,10 @@ impl Sessions {
     }
 
     /// `session/resume`: an open session is joined, one on disk is begun again.
-    pub fn resume(&self, params: acp::ResumeSessionRequest) -> Result<acp::ResumeSessionResponse, RpcError> {
+    pub fn resume(
+        &self,
+        params: acp::ResumeSessionRequest,
+    ) -> Result<acp::ResumeSessionResponse, RpcError> {
         let id = params.session_id.to_string();
         let open = self.lock().open.get(&id).cloned();
         let session = match open {
@@ -174,7 +183,10 @@ impl Sessions {
     }
 
     /// `session/close`: its turn and its processes end; it can be resumed.
-    pub fn close(&self, params: acp::CloseSessionRequest) -> Result<acp::CloseSessionResponse, RpcError> {
+    pub fn close(
+        &self,
+        params: acp::CloseSessionRequest,
+    ) -> Result<acp::CloseSessionResponse, RpcError> {
         let id = params.session_id.to_string();
         let session = self.session(&id)?;
         self.lock().open.remove(&id);
@@ -184,7 +196,10 @@ impl Sessions {
     }
 
     /// `session/delete`: closed, and removed from disk.
-    pub fn delete(&self, params: acp::DeleteSessionRequest) -> Result<acp::DeleteSessionResponse, RpcError> {
+    pub fn delete(
+        &self,
+        params: acp::DeleteSessionRequest,
+    ) -> Result<acp::DeleteSessionResponse, RpcError> {
         let id = params.session_id.to_string();
         let open = self.lock().open.remove(&id);
         let dir = self.find_dir(&id);
@@ -254,7 +269,11 @@ impl Sessions {
             async move { gate::call(&shared, request, &cancel).await }
         });
         let done = running.await.map_err(|err| RpcError::failed("invalid", err.to_string()))?;
-        Ok(ToolCallResult { content: blocks(done.content), is_error: done.is_error, tool_call_id: id })
+        Ok(ToolCallResult {
+            content: blocks(done.content),
+            is_error: done.is_error,
+            tool_call_id: id,
+        })
     }
 
     /// `copydesk/toolCall/cancel`.
@@ -263,7 +282,10 @@ impl Sessions {
         if session.shared.calls.cancel(&params.tool_call_id) {
             Ok(json!({}))
         } else {
-            Err(RpcError::failed("not-found", format!("the call {} does not run", params.tool_call_id)))
+            Err(RpcError::failed(
+                "not-found",
+                format!("the call {} does not run", params.tool_call_id),
+            ))
         }
     }
 
@@ -274,7 +296,10 @@ impl Sessions {
             Some(job_id) => Ok(BackgroundResult { job_id }),
             None => Err(RpcError::failed(
                 "not-found",
-                format!("the call {} is no command that runs in the foreground", params.tool_call_id),
+                format!(
+                    "the call {} is no command that runs in the foreground",
+                    params.tool_call_id
+                ),
             )),
         }
     }
@@ -326,8 +351,9 @@ impl Sessions {
         {
             let mut table = self.lock();
             if let Some(state) = &table.sources.state {
-                trust::remember(state, &folder, said)
-                    .map_err(|err| RpcError::failed("invalid", format!("trust was not kept: {err}")))?;
+                trust::remember(state, &folder, said).map_err(|err| {
+                    RpcError::failed("invalid", format!("trust was not kept: {err}"))
+                })?;
             }
             if table.sources.folders.first() == Some(&folder) {
                 table.sources.trusted = Some(params.trusted);
@@ -420,7 +446,12 @@ impl Sessions {
     }
 
     /// A session that is not in the table: for the command line.
-    pub fn begin(&self, id: String, cwd: PathBuf, additional: Vec<PathBuf>) -> Result<Session, RpcError> {
+    pub fn begin(
+        &self,
+        id: String,
+        cwd: PathBuf,
+        additional: Vec<PathBuf>,
+    ) -> Result<Session, RpcError> {
         let dir = self.world.state.as_ref().map(|it| store::sessions_dir(it, &cwd).join(&id));
         let header = Header {
             format: store::FORMAT,
@@ -432,16 +463,29 @@ impl Sessions {
         let log = match &dir {
             Some(dir) => {
                 let mut log = Log::open(dir).map_err(|err| {
-                    RpcError::failed("invalid", format!("the session cannot be kept in {}: {err}", dir.display()))
+                    RpcError::failed(
+                        "invalid",
+                        format!("the session cannot be kept in {}: {err}", dir.display()),
+                    )
                 })?;
                 log.append(&Record::Session(header));
                 log
             }
             None => Log::none(),
         };
-        let transcript = Transcript::new(id.clone().into(), self.world.editor.clone(), log, History::default());
+        let transcript =
+            Transcript::new(id.clone().into(), self.world.editor.clone(), log, History::default());
         let mode = self.world.config().settings.mode;
-        Ok(self.start(Begin { id, cwd, additional, dir, mode, model: None, history: Vec::new(), transcript }))
+        Ok(self.start(Begin {
+            id,
+            cwd,
+            additional,
+            dir,
+            mode,
+            model: None,
+            history: Vec::new(),
+            transcript,
+        }))
     }
 
     /// Configuration in force.
@@ -475,7 +519,8 @@ impl Sessions {
             RpcError::failed("invalid", format!("the session's log cannot be opened: {err}"))
         })?;
         let unfinished = history.open_cards();
-        let transcript = Transcript::new(id.to_string().into(), self.world.editor.clone(), log, history);
+        let transcript =
+            Transcript::new(id.to_string().into(), self.world.editor.clone(), log, history);
         for card in unfinished {
             let update = acp::ToolCallUpdate::new(card).status(acp::ToolCallStatus::Cancelled);
             transcript.send(acp::SessionUpdate::ToolCallUpdate(update));
@@ -532,7 +577,8 @@ impl Sessions {
             return Ok(session.clone());
         }
         let folder = self.lock().sources.folders.first().cloned();
-        let folder = folder.ok_or_else(|| RpcError::failed("invalid", "no folder is open to work in"))?;
+        let folder =
+            folder.ok_or_else(|| RpcError::failed("invalid", "no folder is open to work in"))?;
         let session = self.begin(new_id("session"), folder, Vec::new())?;
         Ok(self.lock().own.insert(session).clone())
     }
@@ -555,7 +601,10 @@ impl Sessions {
     /// A folder that exists, absolute.
     fn folder(&self, path: PathBuf) -> Result<PathBuf, RpcError> {
         if !path.is_absolute() {
-            return Err(RpcError::invalid_params(format!("cwd: {} is not absolute", path.display())));
+            return Err(RpcError::invalid_params(format!(
+                "cwd: {} is not absolute",
+                path.display()
+            )));
         }
         match self.world.vfs.kind(&path) {
             Some(vfs::FileKind::Folder) => Ok(vfs::normalize(&path)),
@@ -635,9 +684,9 @@ fn info_of(loaded: &store::Loaded) -> acp::SessionInfo {
 fn dialect(name: Option<&str>) -> Result<(), RpcError> {
     match name {
         None | Some("claude") => Ok(()),
-        Some(other) => {
-            Err(RpcError::invalid_params(format!("dialect: there is no `{other}`; there is claude")))
-        }
+        Some(other) => Err(RpcError::invalid_params(format!(
+            "dialect: there is no `{other}`; there is claude"
+        ))),
     }
 }
 
@@ -651,7 +700,10 @@ fn meta(meta: Option<&acp::Meta>, key: &str) -> Option<String> {
 
 /// A value's text on the wire.
 fn value_text(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|it| it.as_str().map(str::to_string)).unwrap_or_default()
+    serde_json::to_value(value)
+        .ok()
+        .and_then(|it| it.as_str().map(str::to_string))
+        .unwrap_or_default()
 }
 
 fn now() -> u64 {

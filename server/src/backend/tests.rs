@@ -34,7 +34,7 @@ fn folders_come_from_the_list_or_the_root() {
     let listed = json!([{"uri": "file:///x", "name": "x"}, {"uri": "untitled:y", "name": "y"}]);
     let both = json!({"capabilities": {}, "rootUri": "file:///a", "workspaceFolders": listed});
     assert_eq!(folders(both), [Path::new("/x")]);
-    assert_eq!(folders(json!({"capabilities": {}})), [Path::new(""); 0]);
+    assert!(folders(json!({"capabilities": {}})).is_empty());
 }
 
 #[test]

@@ -28,7 +28,8 @@ pub fn supervisor() -> std::io::Result<Supervisor> {
 /// # Errors
 /// It is not a folder; the text says so.
 pub fn root(place: &Place) -> Result<PathBuf, String> {
-    let here = std::env::current_dir().map_err(|err| format!("the current folder is gone: {err}"))?;
+    let here =
+        std::env::current_dir().map_err(|err| format!("the current folder is gone: {err}"))?;
     let root = match &place.root {
         Some(root) => normalize(&here.join(root)),
         None => here,

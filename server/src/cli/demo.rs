@@ -23,7 +23,8 @@ const RULES: &str = include_str!("demo/project/RULES.md");
 const UNSAVED: &str = include_str!("demo/project/RULES.unsaved.md");
 const RECORDING: &str = include_str!("demo/recording.json");
 
-const PROMPT: &str = "The pricing rules changed, see RULES.md. Make the code follow them and the tests pass.";
+const PROMPT: &str =
+    "The pricing rules changed, see RULES.md. Make the code follow them and the tests pass.";
 
 /// Arguments of `copydesk demo`.
 #[derive(Args)]
@@ -87,7 +88,8 @@ async fn play(folder: &TempDir, supervisor: Supervisor) -> Result<ExitCode, Stri
 
     terminal.heading("What is where now");
     terminal.line("  cart.sh: changed on disk.");
-    let file = vfs.disk_snapshot(rules.path().unwrap_or(folder.path())).map_err(|err| err.to_string())?;
+    let file =
+        vfs.disk_snapshot(rules.path().unwrap_or(folder.path())).map_err(|err| err.to_string())?;
     let untouched = file.rope == RULES;
     terminal.line(if untouched {
         "  RULES.md: the file is untouched; the buffer holds your unsaved text and the agent's line:"

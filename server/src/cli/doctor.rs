@@ -31,13 +31,17 @@ pub async fn run_checks(doctor: Doctor, supervisor: Supervisor) -> ExitCode {
         match loaded.files.len() {
             0 => report.good("configuration: none, the defaults are used"),
             _ => {
-                let files: Vec<String> = loaded.files.iter().map(|it| it.display().to_string()).collect();
+                let files: Vec<String> =
+                    loaded.files.iter().map(|it| it.display().to_string()).collect();
                 report.good(&format!("configuration: {}", files.join(", ")));
             }
         }
     }
     for problem in problems {
-        report.bad(&problem.to_string(), "correct that line; `copydesk config schema` lists the keys");
+        report.bad(
+            &problem.to_string(),
+            "correct that line; `copydesk config schema` lists the keys",
+        );
     }
     model(&mut report, &loaded.settings, &supervisor).await;
     if trust::is_trusted(&sources) {
@@ -74,7 +78,8 @@ async fn model(report: &mut Report, settings: &agent::settings::Settings, superv
         Ok(chosen) => chosen,
         Err(text) => return report.bad("no model can be used", &text),
     };
-    let listing = tokio::time::timeout(std::time::Duration::from_secs(10), chosen.provider.models());
+    let listing =
+        tokio::time::timeout(std::time::Duration::from_secs(10), chosen.provider.models());
     match listing.await {
         Ok(Ok(_)) => report.good(&format!("model: {} answers", chosen.label)),
         Ok(Err(err)) => report.bad(
@@ -93,7 +98,8 @@ fn programs(report: &mut Report) {
     let shell = exec::Shell::find(&path);
     report.good(&format!("shell: {}", shell.program.display()));
     let vfs = boot::vfs();
-    let has = |name: &str| std::env::split_paths(&path).any(|dir| vfs.kind(&dir.join(name)).is_some());
+    let has =
+        |name: &str| std::env::split_paths(&path).any(|dir| vfs.kind(&dir.join(name)).is_some());
     for (name, what) in [("git", "git"), ("nvim", "Neovim"), ("code", "VS Code")] {
         if has(name) {
             report.good(&format!("{what} is there"));

@@ -27,9 +27,16 @@ pub fn run(level: Option<&str>) -> ExitCode {
     };
     let start = move |opening: Opening| {
         let Opening { editor, vfs, folders, settings } = opening;
-        let world = World::new(vfs, editor.clone(), supervisor.clone(), state_dir(), Config::default());
+        let world =
+            World::new(vfs, editor.clone(), supervisor.clone(), state_dir(), Config::default());
         let trusted = settings["trusted"].as_bool();
-        let sources = Sources { folders, editor: settings, trusted, state: state_dir(), ..Sources::default() };
+        let sources = Sources {
+            folders,
+            editor: settings,
+            trusted,
+            state: state_dir(),
+            ..Sources::default()
+        };
         let save_policy = Box::new(move |world: &World| {
             editor.set_save_policy(world.config().settings.edits.save);
         });

@@ -112,7 +112,9 @@ fn prompt(given: Option<String>) -> Result<String, String> {
         Some(text) if text != "-" => text,
         Some(_) | None => {
             if std::io::stdin().is_terminal() {
-                return Err("give a prompt, or pipe one in: copydesk run \"fix the failing test\"".into());
+                return Err(
+                    "give a prompt, or pipe one in: copydesk run \"fix the failing test\"".into()
+                );
             }
             let mut text = String::new();
             std::io::stdin()

@@ -101,7 +101,9 @@ fn export(id: &str, place: &Place, format: Format) -> ExitCode {
     }
     let loaded = match store::load(&dir) {
         Ok(loaded) => loaded,
-        Err(err) => return fail(&format!("there is no conversation {id} that can be read here: {err}")),
+        Err(err) => {
+            return fail(&format!("there is no conversation {id} that can be read here: {err}"));
+        }
     };
     let mut history = History::default();
     for record in &loaded.records {

@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use agent::editor::{Answer, Extras};
 use async_trait::async_trait;
 use protocol::acp::{
-    self, ContentBlock, RequestPermissionSubject, SessionUpdate, StateUpdate, ToolCallContent, ToolCallStatus,
-    ToolCallUpdate, ToolKind,
+    self, ContentBlock, RequestPermissionSubject, SessionUpdate, StateUpdate, ToolCallContent,
+    ToolCallStatus, ToolCallUpdate, ToolKind,
 };
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::watch;
@@ -35,7 +35,11 @@ impl Style {
     pub fn detect() -> Style {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
         let able = std::env::var_os("TERM").is_none_or(|it| it != "dumb");
-        if wanted && able && std::io::stdout().is_terminal() { Style::Coloured } else { Style::Plain }
+        if wanted && able && std::io::stdout().is_terminal() {
+            Style::Coloured
+        } else {
+            Style::Plain
+        }
     }
 }
 
@@ -156,7 +160,11 @@ impl Terminal {
         self.end_text(state);
         let title = card.title.value().cloned().unwrap_or_default();
         let kind = icon(card.kind.value());
-        let head = format!("\n{} {kind} {}", self.paint(colour, &format!("{glyph} {word}")), clean(&title));
+        let head = format!(
+            "\n{} {kind} {}",
+            self.paint(colour, &format!("{glyph} {word}")),
+            clean(&title)
+        );
         print(&format!("{head}\n"));
         for content in card.content.value().into_iter().flatten() {
             print(&self.block(state, content));
@@ -201,7 +209,12 @@ impl Terminal {
         for line in patch.lines() {
             let coloured = match line.as_bytes().first() {
                 _ if line.starts_with("+++") || line.starts_with("---") => continue,
-                _ if line.starts_with("diff ") || line.starts_with("new file") || line.starts_with("index ") => continue,
+                _ if line.starts_with("diff ")
+                    || line.starts_with("new file")
+                    || line.starts_with("index ") =>
+                {
+                    continue;
+                }
                 Some(b'+') => self.paint("32", &clean(line)),
                 Some(b'-') => self.paint("31", &clean(line)),
                 Some(b'@') => self.paint("36", &clean(line)),
@@ -240,7 +253,9 @@ impl Watcher for Terminal {
 
     async fn ask(&self, request: acp::RequestPermissionRequest) -> Answer {
         if self.asking == Asking::AllowAll {
-            self.line(&self.paint("2", &format!("\n? {} · allowed for this demo", clean(&request.title))));
+            self.line(
+                &self.paint("2", &format!("\n? {} · allowed for this demo", clean(&request.title))),
+            );
             return Answer::Selected { option: "allow_once".into(), extras: Extras::default() };
         }
         let person = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -274,10 +289,9 @@ impl Watcher for Terminal {
         let read = BufReader::new(tokio::io::stdin()).read_line(&mut line).await;
         let chosen = line.trim().parse::<usize>().ok().and_then(|it| it.checked_sub(1));
         match (read, chosen.and_then(|it| request.options.get(it))) {
-            (Ok(_), Some(option)) => Answer::Selected {
-                option: option.option_id.to_string(),
-                extras: Extras::default(),
-            },
+            (Ok(_), Some(option)) => {
+                Answer::Selected { option: option.option_id.to_string(), extras: Extras::default() }
+            }
             // Words in place of a number are told to the model.
             (Ok(_), None) => Answer::Selected {
                 option: "reject_once".into(),

@@ -70,7 +70,8 @@ pub async fn run_command(command: Tools, supervisor: Supervisor) -> ExitCode {
             Err(text) => misuse(&text),
         },
         Tools::Call { name, input, place, mode, json, trust } => {
-            let call = Call { name, input, mode, output: output(json), trusted: trust.then_some(true) };
+            let call =
+                Call { name, input, mode, output: output(json), trusted: trust.then_some(true) };
             match boot::root(&place) {
                 Ok(root) => call.run(root, supervisor).await,
                 Err(text) => misuse(&text),
@@ -109,7 +110,8 @@ fn list(output: Output) -> ExitCode {
     let width = tools.iter().map(|it| it.name.len()).max().unwrap_or(0).max(4);
     say(&format!("{:<width$}  {:<8}  WHAT IT DOES", "NAME", "KIND"));
     for tool in tools {
-        let first = tool.description.split_terminator(". ").next().unwrap_or_default().replace('\n', " ");
+        let first =
+            tool.description.split_terminator(". ").next().unwrap_or_default().replace('\n', " ");
         say(&format!("{:<width$}  {:<8}  {}", tool.name, "builtin", first.trim_end_matches('.')));
     }
     ExitCode::SUCCESS
@@ -186,8 +188,8 @@ impl Call {
                 .read_to_string(&mut text)
                 .map_err(|err| format!("the input cannot be read: {err}"))?;
         }
-        let value: Value =
-            serde_json::from_str(&text).map_err(|err| format!("the input is not valid JSON: {err}"))?;
+        let value: Value = serde_json::from_str(&text)
+            .map_err(|err| format!("the input is not valid JSON: {err}"))?;
         if value.is_object() { Ok(value) } else { Err("the input must be a JSON object".into()) }
     }
 }

@@ -43,8 +43,18 @@ impl fmt::Display for Problem {
 
 /// Keys of the documented configuration that this version does not act on yet.
 const LATER: &[&str] = &[
-    "hooks", "tools", "agents", "mcp_servers", "web", "fallbacks", "pools", "hosted_tools", "jobs", "env",
-    "imports", "display",
+    "hooks",
+    "tools",
+    "agents",
+    "mcp_servers",
+    "web",
+    "fallbacks",
+    "pools",
+    "hosted_tools",
+    "jobs",
+    "env",
+    "imports",
+    "display",
 ];
 
 /// The JSON Schema of the configuration.
@@ -61,7 +71,8 @@ pub fn file(path: &Path, text: &str) -> (Value, Vec<Problem>) {
         Ok(document) => document,
         Err(err) => {
             let line = err.span().map_or(1, |it| line_of(text, it.start));
-            let message = format!("this is not valid TOML, so the file is not used: {}", err.message());
+            let message =
+                format!("this is not valid TOML, so the file is not used: {}", err.message());
             return (Value::Null, vec![Problem::at(path, line, message)]);
         }
     };
@@ -69,7 +80,8 @@ pub fn file(path: &Path, text: &str) -> (Value, Vec<Problem>) {
         Ok(table) => serde_json::to_value(table).unwrap_or_default(),
         Err(err) => {
             let line = err.span().map_or(1, |it| line_of(text, it.start));
-            let message = format!("this is not valid TOML, so the file is not used: {}", err.message());
+            let message =
+                format!("this is not valid TOML, so the file is not used: {}", err.message());
             return (Value::Null, vec![Problem::at(path, line, message)]);
         }
     };
@@ -120,7 +132,10 @@ fn fitted(value: Value, schema: &Value, keys: &mut Vec<String>, found: &mut Foun
             Some(property) => match mismatch(&value, property) {
                 Some(wanted) => {
                     let path = keys.join(".");
-                    found.push((keys.clone(), format!("`{path}` must be {wanted}, not {}", kind(&value))));
+                    found.push((
+                        keys.clone(),
+                        format!("`{path}` must be {wanted}, not {}", kind(&value)),
+                    ));
                 }
                 None => {
                     kept.insert(key, fitted(value, property, keys, found));
@@ -172,13 +187,20 @@ fn mismatch(value: &Value, schema: &Value) -> Option<String> {
         Value::Object(_) => "object",
     };
     let fits = types.iter().any(|it| *it == actual || (*it == "number" && actual == "integer"));
-    let wanted = types.iter().filter(|it| **it != "null").map(|it| article(it)).collect::<Vec<_>>().join(" or ");
+    let wanted = types
+        .iter()
+        .filter(|it| **it != "null")
+        .map(|it| article(it))
+        .collect::<Vec<_>>()
+        .join(" or ");
     if !fits {
         return Some(wanted);
     }
     let items = schema.get("items")?;
     let wrong = value.as_array()?.iter().any(|it| mismatch(it, items).is_some());
-    wrong.then(|| format!("a list of which each is {}", article(items["type"].as_str().unwrap_or("text"))))
+    wrong.then(|| {
+        format!("a list of which each is {}", article(items["type"].as_str().unwrap_or("text")))
+    })
 }
 
 /// The words an enumeration allows, however the schema spells it.
