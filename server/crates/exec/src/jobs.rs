@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capture::create_folder;
 use crate::command::{
-    Command, Ended, InputError, JobId, JobKilled, JobRead, JobRow, Listed, News, Observer,
-    Promotion, Ran, Wait, Waited,
+    Command, Ended, InputError, JobId, JobKilled, JobRead, JobRow, Listed, Observer, Promotion,
+    Ran, Wait,
 };
-use crate::final_text::{final_text, unfinished};
+use crate::reading::{has_news, row, take_news};
 use crate::run::{self, Cause, Run, STOP_GRACE, Start, State};
 use crate::shell::{promotable, reported_cwd, wrap_for_cwd};
 use crate::supervisor::{Spawn, SpawnError, Stdio, Supervisor, lock};
@@ -36,10 +36,6 @@ pub const FOREGROUND_CAP: Duration = Duration::from_secs(600);
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
 /// How long [`Jobs::kill`] looks whether TERM was enough.
 const KILL_LOOK: Duration = Duration::from_secs(1);
-/// Of the raw output one read hands over.
-const READ_MOST: usize = 64 * 1024;
-/// Reads in a row without news that are warned of, and refused.
-const POLLS_WARNED: u32 = 2;
 
 /// The registry of one session; clones share it.
 #[derive(Clone)]
@@ -494,75 +490,6 @@ impl Drop for Waiting<'_> {
 /// The foreground has nothing more to wait for.
 fn is_released(state: &State) -> bool {
     state.finished.is_some() || state.unconfirmed || (state.settled && state.cause.is_none())
-}
-
-fn has_news(state: &State, reader: &str) -> bool {
-    let position = state.readers.get(reader).map_or(0, |reader| reader.position);
-    state.capture.total() > position
-}
-
-fn take_news(run: &Run, job: &JobId, name: &str, wait: Wait, expired: Option<Duration>) -> JobRead {
-    run.state(|state| {
-        let finished = state.finished.is_some();
-        let mut reader = state.readers.remove(name).unwrap_or_default();
-        let piece = state.capture.since(reader.position, READ_MOST);
-        let held = if finished { 0 } else { unfinished(&piece.bytes) };
-        let bytes = &piece.bytes[..piece.bytes.len() - held];
-        reader.position = piece.next - held as u64;
-        let polled = wait == Wait::None && !finished && bytes.is_empty();
-        reader.empty_polls = if polled { reader.empty_polls + 1 } else { 0 };
-        let polls = reader.empty_polls;
-        state.readers.insert(name.to_owned(), reader);
-        if polls > POLLS_WARNED {
-            return JobRead::Refused { job: job.clone(), polls };
-        }
-        if finished && run.owner == name {
-            state.told = true;
-        }
-        let waited = match expired {
-            Some(after) => Waited::Expired(after),
-            None if polls == POLLS_WARNED => Waited::Warned(polls),
-            None => Waited::Satisfied,
-        };
-        JobRead::News(News {
-            job: job.clone(),
-            text: final_text(bytes),
-            skipped_bytes: piece.skipped,
-            status: state.status(),
-            exit: state.exit.clone(),
-            reason: state.reason.clone(),
-            elapsed: run.elapsed(state),
-            quiet: state.last_output.elapsed(),
-            log: state.capture.log().map(ToOwned::to_owned),
-            waited,
-        })
-    })
-}
-
-fn row(run: &Run) -> Option<JobRow> {
-    run.state(|state| {
-        let now = Instant::now();
-        Some(JobRow {
-            job: state.job.clone()?,
-            call: run.call.clone(),
-            terminal: run.terminal.clone(),
-            status: state.status(),
-            label: run.label.clone(),
-            script: run.script.clone(),
-            owner: run.owner.clone(),
-            pid: run.pid,
-            elapsed: run.elapsed(state),
-            quiet: state.finished.unwrap_or(now).saturating_duration_since(state.last_output),
-            deadline_left: state
-                .deadline
-                .filter(|_| state.finished.is_none())
-                .map(|deadline| deadline.saturating_duration_since(now)),
-            exit: state.exit.clone(),
-            reason: state.reason.clone(),
-            log: state.capture.log().map(ToOwned::to_owned),
-            unconfirmed: state.unconfirmed,
-        })
-    })
 }
 
 /// The highest `N` of the `term-N.log` in `folder`.

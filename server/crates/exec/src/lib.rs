@@ -16,6 +16,7 @@ mod jobs;
 mod live;
 mod process_table;
 mod pty;
+mod reading;
 mod render;
 mod run;
 mod shell;
