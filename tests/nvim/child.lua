@@ -153,7 +153,8 @@ function Child:server(method, params)
     [[
     local method, params = ...
     local client = require('copydesk.client').get()
-    local result = client:request_sync(method, params, 5000)
+    local result = vim.fn.has('nvim-0.11') == 1 and client:request_sync(method, params, 5000)
+      or vim.fn.has('nvim-0.11') == 0 and client.request_sync(method, params, 5000)
     return result and result.result
   ]],
     method,

@@ -195,10 +195,7 @@ T['a killed server is told and restart goes on'] = function()
   local c = child.with_server(model)
   c:cmd('Copydesk send hello')
   c:wait('#turns > 0')
-  local pid = c:lua([[
-    local result = require('copydesk.client').get():request_sync('copydesk/status', vim.empty_dict(), 5000)
-    return result.result.pid
-  ]])
+  local pid = c:server('copydesk/status').pid
   vim.uv.kill(pid, 'sigkill')
   c:wait('#told > 0')
   check(c:lua('return told[1].message'):match(':Copydesk restart') ~= nil, true)
@@ -230,10 +227,7 @@ T['quitting Neovim ends the server'] = function()
   local model = child.model({})
   local c = child.with_server(model)
   c:start()
-  local pid = c:lua([[
-    local result = require('copydesk.client').get():request_sync('copydesk/status', vim.empty_dict(), 5000)
-    return result.result.pid
-  ]])
+  local pid = c:server('copydesk/status').pid
   pcall(c.cmd, c, 'qall!')
   check(
     vim.wait(child.patience, function()

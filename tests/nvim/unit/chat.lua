@@ -399,7 +399,7 @@ T['a dying server is told, its prompts and cards end, restart brings it back'] =
   })
   permission(c)
   c:wait('require("copydesk").status().pending == 1')
-  c:lua([[require('copydesk.client').get():request('fixture/exit', { code = 7 }, function() end)]])
+  c:lua([[require('copydesk.client').request('fixture/exit', { code = 7 }, function() end)]])
   c:wait('require("copydesk").status().state == "stopped"')
   check(told(c):match('exit code 7') ~= nil and told(c):match(':Copydesk restart') ~= nil, true)
   check(c:lua('return require("copydesk").status().pending'), 0)
