@@ -43,7 +43,13 @@ fn no_request_overtakes_the_change_before_it() {
     }
     for (request, number) in asked {
         let text = session.finish_tool(request).ok();
-        assert!(text.contains(&format!("now {number}.")), "expected {number}: {text}");
+        let seen = text
+            .split("now ")
+            .nth(1)
+            .and_then(|t| t.split('.').next())
+            .and_then(|n| n.parse::<u32>().ok());
+        // It may see more than was typed before it, never less.
+        assert!(seen.is_some_and(|seen| seen >= number), "at least {number}: {text}");
     }
 }
 

@@ -163,7 +163,8 @@ fn long_output_is_cut_in_the_middle_and_says_so() {
         panic!("the whole output has a name: {}", &text[text.len() / 2 - 300..])
     });
     let found = editor.tool("Grep", json!({ "pattern": "^123456$", "path": format!("artifact:{artifact}"), "output_mode": "content" }));
-    assert!(found.ok().contains("123456"));
+    let found = found.ok();
+    assert!(found.contains("123456"), "{found}");
 }
 
 #[test]

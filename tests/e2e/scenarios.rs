@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::editor::{Answer, Editor, Kind, Start, Told};
 use crate::model::{Model, Step};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, project};
 
 const STORIES: [&str; 6] =
     ["cancel", "command", "dirty-buffer-edit", "failing-edit-then-retry", "new-file", "two-files"];
@@ -97,7 +97,7 @@ fn a_slow_command_is_cancelled() {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/scenarios")
+    project().join("tests/scenarios")
 }
 
 #[track_caller]

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::workspace::{Workspace, output};
+use crate::workspace::{Workspace, output, project as root};
 
 /// Longest file allowed, in lines.
 const LONGEST: usize = 800;
@@ -176,7 +176,9 @@ fn no_test_is_left_out() {
 #[test]
 fn no_note_to_self_is_left() {
     found_nowhere(&[
-        concat!("TO", "DO"),
+        concat!("// TO", "DO"),
+        concat!("# TO", "DO"),
+        concat!("-- TO", "DO"),
         concat!("FIX", "ME"),
         concat!("todo", "!("),
         concat!("unimplemented", "!("),
@@ -234,13 +236,6 @@ fn the_readme_names_commands_that_exist() {
         }
     }
     assert!(count >= 2, "the README shows how to try it and how to test it");
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the workspace above the package")
-        .to_owned()
 }
 
 fn cargo() -> Command {

@@ -94,7 +94,7 @@ impl Workspace {
 
     /// The product with these arguments, in this workspace's private environment.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_copydesk"));
+        let mut command = Command::new(binary());
         command.args(args).current_dir(&self.root).env_clear();
         for name in ["PATH", "TMPDIR", "RUSTUP_HOME", "CARGO_HOME", "LLVM_PROFILE_FILE"] {
             if let Some(value) = std::env::var_os(name) {
@@ -136,6 +136,18 @@ impl Workspace {
         let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         self.top.path().join(format!("stderr-{number}.log"))
     }
+}
+
+/// The root of the project these tests belong to.
+pub fn project() -> PathBuf {
+    let package =
+        std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&package).parent().expect("the workspace above the package").to_owned()
+}
+
+/// The binary under test: the one just built, or `$COPYDESK_BIN`.
+fn binary() -> std::ffi::OsString {
+    std::env::var_os("COPYDESK_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_copydesk").into())
 }
 
 /// Runs a command to its end within `limit`; its output goes through files so that it can be of any size.
