@@ -80,7 +80,6 @@ impl Backend {
             .custom_method("session/close", Backend::session_close)
             .custom_method("session/delete", Backend::session_delete)
             .custom_method("copydesk/session/export", Backend::session_export)
-            .custom_method("copydesk/session/export", Backend::session_export)
             .custom_method("copydesk/tool/list", Backend::tool_list)
             .custom_method("copydesk/tool/call", Backend::tool_call)
             .custom_method("copydesk/toolCall/cancel", Backend::tool_call_cancel)
@@ -132,10 +131,6 @@ impl Backend {
 
     async fn session_delete(&self, params: Value) -> Result<Value> {
         self.answer(params, Sessions::delete)
-    }
-
-    async fn session_export(&self, params: Value) -> Result<Value> {
-        self.answer(params, Sessions::export)
     }
 
     async fn session_export(&self, params: Value) -> Result<Value> {
