@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::editor::document::Document;
 use crate::editor::session::{Called, Session};
 use crate::editor::{ALLOW, Answer, Editor, Kind, Start, Told};
 use crate::model::{Model, Step};
@@ -200,6 +201,56 @@ fn a_crlf_buffer_stays_crlf() {
     }
 }
 
+/// An editor that shows a file with mixed line endings as one kind rewrites all of it on saving.
+#[test]
+fn a_buffer_whose_editor_would_rewrite_the_file_is_edited_and_not_saved() {
+    let workspace = Workspace::new(&[]);
+    workspace.write("a.txt", "one\r\ntwo\nthree\r\n");
+    let editor = Editor::open(&workspace, &json!({}));
+    editor.lock().open(&workspace.uri("a.txt"), Document::new("one\r\ntwo\r\nthree\r\n", 1));
+    seen(&editor, "a.txt").tool("Edit", edit("a.txt", "three", "THREE")).ok();
+    assert_eq!(editor.text("a.txt"), "one\r\ntwo\r\nTHREE\r\n");
+    assert_eq!(workspace.read("a.txt"), "one\r\ntwo\nthree\r\n");
+    assert!(editor.lock().saved.is_empty());
+}
+
+#[test]
+fn a_buffer_the_editor_holds_read_only_is_not_edited() {
+    let (_workspace, editor) = desk(&[("a.txt", LINES)]);
+    let uri = editor.open_file("a.txt");
+    let mut state = editor.lock().documents[&uri].state(&uri);
+    state["readOnly"] = json!(true);
+    editor.notify("copydesk/editor/didChangeState", json!({ "documents": [state] }));
+    let error = seen(&editor, "a.txt").tool("Edit", edit("a.txt", "two", "TWO")).err();
+    assert!(error.contains("read-only") || error.contains("read only"), "{error}");
+    assert_eq!(editor.text("a.txt"), LINES);
+}
+
+#[test]
+fn two_sessions_edit_one_document_at_the_same_time() {
+    for kind in [Kind::Strict, Kind::Lying] {
+        let text: String = (0..20).map(|n| format!("line {n:02}\n")).collect();
+        let workspace = Workspace::new(&[("a.txt", &text)]);
+        let editor = Start::new(&workspace).kind(kind).settings(&json!({ "mode": "edit" })).start();
+        editor.open_file("a.txt");
+        editor.type_before("a.txt", "line 00", "unsaved ");
+        let sessions = [seen(&editor, "a.txt"), seen(&editor, "a.txt")];
+        let start = |n: usize| {
+            sessions[n % 2]
+                .begin_tool("Edit", edit("a.txt", &format!("line {n:02}"), &format!("LINE {n:02}")))
+        };
+        let calls: Vec<_> = (0..20).map(start).collect();
+        for (n, call) in calls.into_iter().enumerate() {
+            sessions[n % 2].finish_tool(call).ok();
+        }
+        assert_eq!(
+            editor.text("a.txt"),
+            format!("unsaved {}", text.replace("line", "LINE")),
+            "{kind:?}"
+        );
+    }
+}
+
 #[test]
 fn a_rewritten_file_is_changed_only_where_it_differs() {
     let lines: Vec<String> = (0..200).map(|n| format!("line {n}")).collect();
@@ -390,6 +441,7 @@ fn an_edit_misplaced_by_an_editor_that_does_not_check_loses_nothing_typed() {
     // Version 0 is never checked: the edit meant for `four` lands one line too early, on `typed by the person`.
     editor.before_apply(move |state| state.type_before(&uri, "four", "typed by the person\n"));
     session.tool("Edit", edit("a.txt", "four", "FOUR"));
+    assert!(!editor.lock().applied.is_empty(), "the editor was asked");
     until("the person's line", Duration::from_secs(10), || {
         editor.text("a.txt").contains("\ntyped by the person\n")
     });

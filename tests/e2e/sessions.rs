@@ -118,6 +118,20 @@ fn a_session_survives_a_killed_server() {
 }
 
 #[test]
+fn a_hundred_sessions_opened_and_closed_leave_nothing_behind() {
+    let workspace = Workspace::new(&[]);
+    let model = Model::new([]);
+    let editor = Editor::open(&workspace, &model.settings());
+    for _ in 0..100 {
+        let session = editor.session();
+        editor.request("session/close", json!({ "sessionId": session.id }));
+    }
+    let status = editor.request("copydesk/status", json!({}));
+    assert_eq!(status["sessions"].as_array().map(Vec::len), Some(0), "{status}");
+    assert_eq!(editor.session().prompt("still there?"), "end_turn");
+}
+
+#[test]
 fn a_torn_log_starts_and_says_so() {
     let workspace = Workspace::new(&[]);
     let model = Model::new([]);
