@@ -66,7 +66,7 @@ story('a request survives a reload of the panel, and what was typed meanwhile su
   await editor.openChat();
   await editor.prompt('Greet Copydesk instead');
   await panel.locator('.permission').waitFor();
-  await editor.command('Developer: Reload Webviews');
+  await editor.reloadPanel();
   await panel.locator('.permission').waitFor();
   await panel.locator('.user', { hasText: 'Greet Copydesk instead' }).waitFor();
   await editor.type('// typed while it waited', 'end');

@@ -219,6 +219,13 @@ class Editor {
     await this.page.keyboard.type(text);
   }
 
+  /** Makes the panel start anew, as a move to another side bar does, and waits for the new one. */
+  async reloadPanel() {
+    await this.panel.locator('body').evaluate(body => body.setAttribute('data-old', ''));
+    await this.command('Developer: Reload Webviews');
+    await this.panel.locator('body:not([data-old]) #prompt').waitFor();
+  }
+
   /** Replaces the text of the open editor, as a person who pastes. */
   async setText(text) {
     await this.page.locator('.editor-instance .view-lines').first().click();

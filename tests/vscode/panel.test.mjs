@@ -47,7 +47,7 @@ test('edits, requests and errors', t =>
     await t.test('a request survives a reload of the panel, is reached by keys, and takes words with a rejection', async () => {
       await editor.prompt('edit it once more');
       await panel.locator('.permission').waitFor();
-      await editor.command('Developer: Reload Webviews');
+      await editor.reloadPanel();
       await panel.locator('.permission').waitFor();
       await panel.locator('.user', { hasText: 'edit it once more' }).waitFor();
       await page.locator('.editor-instance .view-lines').first().click();

@@ -190,7 +190,7 @@ export class Conversation {
     const busy = update.state === 'running' || update.state === 'requires_action';
     this.setHeader({ busy });
     if (busy || !wasBusy || !update.stopReason || update.stopReason === 'end_turn') return;
-    if (update.stopReason === 'error') this.transcript.notice('error', 'The turn failed', update.error?.message ?? 'The server gave no reason; see the log.', 'retry');
+    if (update.stopReason === 'error') this.transcript.turnFailed(update.error?.message ?? 'The server gave no reason; see the log.');
     else this.transcript.notice('info', STOP_WORDS[update.stopReason] ?? `The turn ended: ${update.stopReason}`, '');
   }
 
@@ -202,9 +202,14 @@ export class Conversation {
   private newTranscript(): Transcript {
     const transcript: Transcript = new Transcript(change => {
       if (transcript === this.transcript) this.changes.fire(change);
-    });
+    }, shortPath);
     return transcript;
   }
+}
+
+/** A path as the person knows it: from its workspace folder on. */
+export function shortPath(file: string): string {
+  return vscode.workspace.asRelativePath(file);
 }
 
 function emptyHeader(): HeaderView {

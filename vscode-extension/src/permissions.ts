@@ -4,6 +4,7 @@
 import * as vscode from 'vscode';
 import type { PermissionParams, PermissionResult } from './acp';
 import type { Server } from './client';
+import { shortPath } from './conversation';
 import type { RequestResolvedParams } from './protocol';
 import { visible } from './terminalText';
 import { block, place } from './transcript';
@@ -81,7 +82,7 @@ function permissionView(id: string, params: PermissionParams): PermissionView {
       view.command = { text: visible(subject.command), cwd: subject.cwd };
       break;
     case 'tool_call':
-      view.blocks = (subject.toolCall.content ?? []).map(block);
+      view.blocks = (subject.toolCall.content ?? []).map(content => block(content, shortPath));
       view.locations = (subject.toolCall.locations ?? []).map(place);
       view.toolCallId = subject.toolCall.toolCallId;
       break;

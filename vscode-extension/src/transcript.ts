@@ -9,6 +9,8 @@ const TERMINAL_TAIL = 50_000;
 const BLOCK_LIMIT = 200_000;
 const RUNNING = new Set(['pending', 'in_progress', 'paused']);
 
+export type Shorten = (path: string) => string;
+
 interface TerminalState {
   view: TerminalView;
   decoder: TerminalDecoder;
@@ -24,8 +26,10 @@ export class Transcript {
   private readonly plans = new Map<string, PlanView>();
   private notices = 0;
 
+  /** `shorten`: how a path is shown. */
   constructor(
     private readonly emit: (change: Change) => void,
+    private readonly shorten: Shorten = path => path,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -67,7 +71,7 @@ export class Transcript {
         return true;
       case 'tool_call_content_chunk': {
         const item = this.tool(update.toolCallId);
-        item.blocks.push(block(update.content));
+        item.blocks.push(block(update.content, this.shorten));
         this.put(item);
         return true;
       }
@@ -108,6 +112,13 @@ export class Transcript {
     this.put({ kind: 'notice', id: `notice-${this.notices}`, severity, title, text, retry: retry === 'retry' });
   }
 
+  /** The turn ended with an error; where a notice has said it already, that one offers the retry. */
+  turnFailed(reason: string): void {
+    const last = [...this.items.values()].at(-1);
+    if (last?.kind === 'notice' && last.severity === 'error' && (last.title === reason || last.text === reason)) this.put({ ...last, retry: true });
+    else this.notice('error', 'The turn failed', reason, 'retry');
+  }
+
   /** Nothing runs any more: calls that never got their end are shown as cancelled. */
   endOpenCalls(): void {
     for (const item of this.items.values()) {
@@ -144,7 +155,7 @@ export class Transcript {
     const item = { ...this.tool(update.toolCallId) };
     if (update.title !== undefined) item.title = update.title ?? '';
     if (update.kind !== undefined) item.toolKind = update.kind ?? 'other';
-    if (update.content !== undefined) item.blocks = (update.content ?? []).map(block);
+    if (update.content !== undefined) item.blocks = (update.content ?? []).map(content => block(content, this.shorten));
     if (update.locations !== undefined) item.locations = (update.locations ?? []).map(place);
     if (update.status !== undefined) {
       item.status = update.status ?? 'pending';
@@ -214,14 +225,14 @@ export class Transcript {
   }
 }
 
-export function block(content: ToolCallContent): Block {
+export function block(content: ToolCallContent, shorten: Shorten): Block {
   switch (content.type) {
     case 'content':
       return contentView(content.content);
     case 'diff':
       return {
         type: 'diff',
-        files: content.changes.map(c => (c.oldPath ? `${c.oldPath} → ${c.path ?? ''}` : (c.path ?? ''))),
+        files: content.changes.map(c => [c.oldPath, c.path].filter(path => path !== undefined).map(shorten).join(' → ')),
         patch: bounded(content.patch?.text ?? ''),
       };
     case 'terminal':

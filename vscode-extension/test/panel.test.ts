@@ -26,7 +26,7 @@ test('a turn is an article with a heading, a log of what was said and done', () 
       { kind: 'user', id: 'u', text: 'do <b>it</b>' },
       { kind: 'thought', id: 'h', text: 'hm' },
       { kind: 'agent', id: 'a', text: 'Done.' },
-      { kind: 'tool', id: 't', title: 'Read a.js', toolKind: 'read', status: 'completed', blocks: [], locations: [{ path: '/w/a.js', target: '/w/a.js', line: 3 }], alwaysOpen: false },
+      { kind: 'tool', id: 't', title: 'Read `a.js`', toolKind: 'read', status: 'completed', blocks: [], locations: [{ path: '/w/a.js', target: '/w/a.js', line: 3 }], alwaysOpen: false },
     ],
   });
   const log = element.querySelector('[role=log]');
@@ -37,7 +37,7 @@ test('a turn is an article with a heading, a log of what was said and done', () 
       '<div class="user"><span class="sr-only">You: </span><div class="user-text">do &lt;b&gt;it&lt;/b&gt;</div></div>' +
       '<details class="thought-fold"><summary><span>Thinking</span></summary><div class="thought"><div class="markdown"><div class="block"><p>hm</p></div></div></div></details>' +
       '<div class="agent"><div class="markdown"><div class="block"><p>Done.</p></div></div></div>' +
-      '<details class="card" data-status="completed" data-kind="read"><summary><span class="card-title" title="Read a.js">Read a.js</span><span class="status"><span>Done</span></span></summary>' +
+      '<details class="card" data-status="completed" data-kind="read"><summary><span class="card-title" title="Read `a.js`">Read <code>a.js</code></span><span class="status"><span>Done</span></span></summary>' +
       '<div class="card-body"><div class="locations"><button><span>a.js:3</span></button></div></div></details></article>',
   );
 });
@@ -56,9 +56,9 @@ test('a failed card is open, a finished one folded, one that must stay open does
 
 test('a diff is coloured by line and names its file', () => {
   const patch = 'diff --git a/a.js b/a.js\n--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-<old>\n+<new>\n same\n';
-  const { element } = panel({ items: [{ kind: 'tool', id: 't', title: 'E', toolKind: 'edit', status: 'failed', blocks: [{ type: 'diff', files: ['/w/a.js'], patch }], locations: [], alwaysOpen: false }] });
+  const { element } = panel({ items: [{ kind: 'tool', id: 't', title: 'E', toolKind: 'edit', status: 'failed', blocks: [{ type: 'diff', files: ['src/a.js'], patch }], locations: [], alwaysOpen: false }] });
   const lines = [...element.querySelectorAll('.diff pre > *')].map(line => `${line.className}|${line.textContent}`);
-  assert.deepEqual(lines, ['diff-file|a.js', 'line hunk|@@ -1 +1 @@', 'line removed|-<old>', 'line added|+<new>', 'line same| same']);
+  assert.deepEqual(lines, ['diff-file|src/a.js', 'line hunk|@@ -1 +1 @@', 'line removed|-<old>', 'line added|+<new>', 'line same| same']);
 });
 
 test('scripted clicks answer no permission', () => {

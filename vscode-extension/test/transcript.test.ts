@@ -9,6 +9,7 @@ function play(...updates: SessionUpdate[]): { transcript: Transcript; changes: C
   const changes: Change[] = [];
   const transcript = new Transcript(
     change => changes.push(change),
+    path => path.replace('/work/', ''),
     () => 1_000,
   );
   for (const update of updates) transcript.apply(update);
@@ -87,4 +88,21 @@ test('control sequences disappear, carriage returns and backspaces act, hidden c
   assert.equal(read('abc\b\bX\n'), 'aX\n');
   assert.equal(read('a\r', '\nb\n'), 'a\nb\n');
   assert.equal(visible('rm\u202e/ab\u0000'), 'rm⟨U+202E⟩/ab⟨U+0000⟩');
+});
+
+test('an error is told once, with a way to try again', () => {
+  const { transcript } = play({ sessionUpdate: 'notice', severity: 'error', title: 'No key' });
+  transcript.turnFailed('No key');
+  transcript.turnFailed('Another');
+  assert.deepEqual(transcript.view().items.map(item => item.kind === 'notice' && [item.title, item.text, item.retry]), [['No key', '', true], ['The turn failed', 'Another', true]]);
+});
+
+test('a diff names its files as the person knows them', () => {
+  const { transcript } = play({
+    sessionUpdate: 'tool_call_update',
+    toolCallId: 't',
+    content: [{ type: 'diff', changes: [{ operation: 'modify', path: '/work/a.js' }, { operation: 'move', oldPath: '/work/b', path: '/work/c' }], patch: { format: 'git_patch', text: '' } }],
+  });
+  const [item] = transcript.view().items;
+  assert.deepEqual(item?.kind === 'tool' && item.blocks, [{ type: 'diff', files: ['a.js', 'b → c'], patch: '' }]);
 });

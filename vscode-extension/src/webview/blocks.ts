@@ -48,13 +48,15 @@ export function drawLocations(locations: Location[], actions: BlockActions): HTM
 export function drawDiff(files: string[], patch: string): HTMLElement {
   const body = h('div', { class: 'diff', role: 'group', 'aria-label': `Changes to ${files.join(', ')}` });
   if (!/^diff --git/m.test(patch)) for (const file of files) body.append(h('div', { class: 'diff-file' }, file));
+  const heads: string[] = [...(patch.match(/^diff --git .*$/gm) ?? [])];
   const draw = (text: string): HTMLElement => {
     const lines = h('pre', { tabindex: '0' });
     for (const line of text.split('\n')) {
-      const file = /^diff --git a\/(.*) b\/(.*)$/.exec(line);
-      if (file) lines.append(h('div', { class: 'diff-file' }, file[2] ?? ''));
+      const head = heads.indexOf(line);
+      // The changes name files as the person knows them, the patch by its own roots.
+      if (head >= 0) lines.append(h('div', { class: 'diff-file' }, (heads.length === files.length ? files[head] : undefined) ?? line.slice('diff --git '.length)));
       if (DIFF_PREAMBLE.test(line)) continue;
-      const kind = line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : line.startsWith('@@') ? 'hunk' : 'same';
+      const kind = line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : line.startsWith('@@') || line.startsWith('\\') ? 'hunk' : 'same';
       lines.append(h('div', { class: `line ${kind}` }, line === '' ? ' ' : line));
     }
     return lines;
@@ -77,6 +79,7 @@ function folded(text: string, draw: (text: string) => HTMLElement): HTMLElement 
 export class TerminalElement {
   private readonly text = document.createTextNode('');
   private readonly command = h('code');
+  private readonly unnamed = h('span', { class: 'quiet' }, 'Output');
   private readonly foot = h('div', { class: 'terminal-foot' });
   private readonly cut = h('div', { class: 'quiet' }, 'Earlier output is not shown.');
   private readonly output = h('pre', { class: 'output', tabindex: '0', 'aria-label': 'Output' }, this.text);
@@ -84,7 +87,7 @@ export class TerminalElement {
 
   constructor(view: TerminalView, copy: (text: string) => void) {
     this.element.append(
-      h('div', { class: 'terminal-head' }, icon('terminal'), this.command, button({ label: 'Copy output', icon: icon('copy'), iconOnly: 'iconOnly' }, () => copy(this.text.data))),
+      h('div', { class: 'terminal-head' }, icon('terminal'), this.command, this.unnamed, button({ label: 'Copy output', icon: icon('copy'), iconOnly: 'iconOnly' }, () => copy(this.text.data))),
       this.cut,
       this.output,
       this.foot,
@@ -95,6 +98,8 @@ export class TerminalElement {
   set(view: TerminalView): void {
     this.command.textContent = view.command;
     this.command.title = view.cwd;
+    this.command.hidden = view.command === '';
+    this.unnamed.hidden = view.command !== '';
     this.update(view.text, view.cut);
     this.foot.textContent = view.exit ?? 'running';
     this.foot.className = `terminal-foot ${view.exit === undefined || view.exit === 'exit code 0' ? '' : 'failed'}`;

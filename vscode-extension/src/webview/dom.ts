@@ -42,3 +42,8 @@ export function button(options: ButtonOptions, act: () => void): HTMLButtonEleme
   });
   return element;
 }
+
+/** Text in which `code` is drawn as code; nothing else is markup. */
+export function inlineCode(text: string): Node[] {
+  return text.split(/`([^`]+)`/).map((part, index) => (index % 2 === 1 ? h('code', {}, part) : document.createTextNode(part)));
+}

@@ -2,7 +2,7 @@
 
 import type { Item, TerminalView, ToolItem } from '../view';
 import { type BlockActions, TerminalElement, drawBlock, drawLocations } from './blocks';
-import { button, h } from './dom';
+import { button, h, inlineCode } from './dom';
 import { type IconName, icon, kindIcon } from './icons';
 import { type MarkdownActions, MarkdownView } from './markdown';
 
@@ -151,7 +151,7 @@ export class TranscriptView {
       const [glyph, word] = STATUS[next.status] ?? ['info', next.status];
       details.setAttribute('data-status', next.status);
       details.setAttribute('data-kind', next.toolKind);
-      const parts: Node[] = [icon('chevron-right'), kindIcon(next.toolKind), h('span', { class: 'card-title', title: next.title }, next.title || 'Call')];
+      const parts: Node[] = [icon('chevron-right'), kindIcon(next.toolKind), h('span', { class: 'card-title', title: next.title }, ...inlineCode(next.title || 'Call'))];
       if (next.received !== undefined && RUNNING.has(next.status)) parts.push(h('span', { class: 'quiet' }, `${next.received} characters`));
       if (next.startedAt !== undefined && next.endedAt !== undefined && next.endedAt - next.startedAt >= WORTH_SAYING_MS) {
         parts.push(h('span', { class: 'quiet' }, duration(next.endedAt - next.startedAt)));
@@ -190,8 +190,8 @@ export class TranscriptView {
         h(
           'div',
           {},
-          h('div', { class: 'notice-title' }, next.title),
-          next.text !== '' && h('div', { class: 'notice-text' }, next.text),
+          h('div', { class: next.text === '' ? 'notice-text' : 'notice-title' }, ...inlineCode(next.title)),
+          next.text !== '' && h('div', { class: 'notice-text' }, ...inlineCode(next.text)),
           next.retry && button({ label: 'Try again', icon: icon('refresh'), class: 'secondary' }, this.actions.retry),
         ),
       );

@@ -4,7 +4,7 @@
 import type { PermissionOption } from '../acp';
 import type { PermissionView } from '../view';
 import { type BlockActions, drawBlock, drawLocations } from './blocks';
-import { button, h } from './dom';
+import { button, h, inlineCode } from './dom';
 import { icon } from './icons';
 
 export type Answer = (id: string, optionId: string, feedback?: string) => void;
@@ -73,8 +73,8 @@ export class PermissionsView {
     const card = h(
       'section',
       { class: 'permission', role: 'group', tabindex: '-1', 'aria-labelledby': titleId, 'data-id': permission.id },
-      h('h2', { id: titleId }, icon('shield'), h('span', {}, permission.title)),
-      permission.description !== '' && h('p', { class: 'permission-description' }, permission.description),
+      h('h2', { id: titleId }, icon('shield'), h('span', {}, ...inlineCode(permission.title))),
+      permission.description !== '' && h('p', { class: 'permission-description' }, ...inlineCode(permission.description)),
       body,
       row,
       feedback,
