@@ -204,7 +204,7 @@ fn edit_steps() -> [Step; 3] {
 fn run_does_a_turn_with_a_real_endpoint() {
     let model = Model::new(edit_steps());
     let workspace = with_model(&model);
-    let ran = check_in(&workspace, &["run", "--mode", "edit", "translate it"], 0);
+    let ran = check_in(&workspace, &["run", "--trust", "--mode", "edit", "translate it"], 0);
     assert!(ran.out.contains("Changed it."), "{ran:?}");
     assert_eq!(workspace.read("a.txt"), "uno\n");
 }
@@ -213,7 +213,8 @@ fn run_does_a_turn_with_a_real_endpoint() {
 fn run_as_json_prints_one_object_a_line() {
     let model = Model::new(edit_steps());
     let workspace = with_model(&model);
-    let ran = check_in(&workspace, &["run", "--mode", "edit", "--json", "translate it"], 0);
+    let ran =
+        check_in(&workspace, &["run", "--trust", "--mode", "edit", "--json", "translate it"], 0);
     let lines: Vec<Value> = ran
         .out
         .lines()
