@@ -227,7 +227,7 @@ fn run_as_json_prints_one_object_a_line() {
 fn run_without_permission_changes_nothing_and_ends_honestly() {
     let model = Model::new(edit_steps());
     let workspace = with_model(&model);
-    workspace.cli(&["run", "translate it"]);
+    workspace.cli(&["run", "--trust", "translate it"]);
     assert_eq!(workspace.read("a.txt"), "one\n");
 }
 
