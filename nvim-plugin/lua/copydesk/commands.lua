@@ -1,5 +1,5 @@
 --- `:Copydesk` and its subcommands. Everything listed here works; nothing else is offered.
-local log = require("copydesk.log")
+local log = require('copydesk.log')
 
 local M = {}
 
@@ -10,199 +10,211 @@ local info = vim.log.levels.INFO
 ---@field complete (fun(lead: string): string[])?
 
 local function copydesk()
-	return require("copydesk")
+  return require('copydesk')
 end
 
 local function tell_problem(problem)
-	if problem then
-		log.tell(problem)
-	end
+  if problem then
+    log.tell(problem)
+  end
 end
 
 ---@param id 'mode'|'model'
 ---@return copydesk.Subcommand
 local function option_command(id)
-	local function set(value)
-		require("copydesk.session").set_option(id, value, function(problem)
-			if problem then
-				log.tell(("%s was not changed: %s"):format(id, problem))
-			end
-		end)
-	end
-	return {
-		run = function(text)
-			if text ~= "" then
-				set(text)
-				return
-			end
-			local session = require("copydesk.session")
-			session.ensure(function(problem)
-				local choices = session.choices(id)
-				if problem or #choices == 0 then
-					log.tell(problem or ("the server offers no choice of " .. id))
-					return
-				end
-				local current = (session.option(id) or {}).currentValue
-				vim.ui.select(choices, {
-					prompt = "Copydesk " .. id,
-					format_item = function(choice)
-						local mark = choice.value == current and "● " or "  "
-						local detail = type(choice.description) == "string" and ": " .. choice.description or ""
-						return mark .. choice.name .. detail
-					end,
-				}, function(choice)
-					if choice then
-						set(choice.value)
-					end
-				end)
-			end)
-		end,
-		complete = function()
-			local values = {}
-			for _, choice in ipairs(require("copydesk.session").choices(id)) do
-				values[#values + 1] = choice.value
-			end
-			return values
-		end,
-	}
+  local function set(value)
+    require('copydesk.session').set_option(id, value, function(problem)
+      if problem then
+        log.tell(('%s was not changed: %s'):format(id, problem))
+      end
+    end)
+  end
+  return {
+    run = function(text)
+      if text ~= '' then
+        set(text)
+        return
+      end
+      local session = require('copydesk.session')
+      session.ensure(function(problem)
+        local choices = session.choices(id)
+        if problem or #choices == 0 then
+          log.tell(problem or ('the server offers no choice of ' .. id))
+          return
+        end
+        local current = (session.option(id) or {}).currentValue
+        vim.ui.select(choices, {
+          prompt = 'Copydesk ' .. id,
+          format_item = function(choice)
+            local mark = choice.value == current and '● ' or '  '
+            local detail = type(choice.description) == 'string' and ': ' .. choice.description or ''
+            return mark .. choice.name .. detail
+          end,
+        }, function(choice)
+          if choice then
+            set(choice.value)
+          end
+        end)
+      end)
+    end,
+    complete = function()
+      local values = {}
+      for _, choice in ipairs(require('copydesk.session').choices(id)) do
+        values[#values + 1] = choice.value
+      end
+      return values
+    end,
+  }
 end
 
 ---@param text string
 ---@param command table
 ---@return string
 local function with_selection(text, command)
-	if command.range == 0 then
-		return text
-	end
-	local lines = vim.api.nvim_buf_get_lines(0, command.line1 - 1, command.line2, false)
-	local name = vim.api.nvim_buf_get_name(0)
-	name = name ~= "" and vim.fn.fnamemodify(name, ":.") or "an unnamed buffer"
-	return ("%s\n\nSelected in %s, lines %d to %d:\n```%s\n%s\n```"):format(
-		text,
-		name,
-		command.line1,
-		command.line2,
-		vim.bo.filetype,
-		table.concat(lines, "\n")
-	)
+  if command.range == 0 then
+    return text
+  end
+  local lines = vim.api.nvim_buf_get_lines(0, command.line1 - 1, command.line2, false)
+  local name = vim.api.nvim_buf_get_name(0)
+  name = name ~= '' and vim.fn.fnamemodify(name, ':.') or 'an unnamed buffer'
+  return ('%s\n\nSelected in %s, lines %d to %d:\n```%s\n%s\n```'):format(
+    text,
+    name,
+    command.line1,
+    command.line2,
+    vim.bo.filetype,
+    table.concat(lines, '\n')
+  )
 end
 
 local function report(answered, message)
-	log.tell(message, answered and info or vim.log.levels.WARN)
+  log.tell(message, answered and info or vim.log.levels.WARN)
 end
 
 ---@type table<string, copydesk.Subcommand>
 M.subcommands = {
-	chat = {
-		run = function()
-			copydesk().chat()
-		end,
-	},
-	close = {
-		run = function()
-			require("copydesk.chat").close()
-		end,
-	},
-	new = {
-		run = function()
-			copydesk().new(tell_problem)
-		end,
-	},
-	send = {
-		run = function(text)
-			if text == "" then
-				log.tell("send what? :Copydesk send TEXT", vim.log.levels.WARN)
-				return
-			end
-			copydesk().send(text, tell_problem)
-		end,
-	},
-	ask = {
-		run = function(text, command)
-			if text ~= "" then
-				copydesk().send(with_selection(text, command), tell_problem)
-				return
-			end
-			vim.ui.input({ prompt = "Ask Copydesk: " }, function(answer)
-				if answer and answer ~= "" then
-					copydesk().send(with_selection(answer, command), tell_problem)
-				end
-			end)
-		end,
-	},
-	stop = {
-		run = function()
-			if not require("copydesk.session").stop() then
-				log.tell("nothing is running", info)
-			end
-		end,
-	},
-	approve = {
-		run = function(_, command)
-			local kind = command.bang and "allow_always" or "allow_once"
-			report(require("copydesk.permission").answer(kind))
-		end,
-	},
-	deny = {
-		run = function(text, command)
-			local kind = command.bang and "reject_always" or "reject_once"
-			report(require("copydesk.permission").answer(kind, text))
-		end,
-	},
-	pending = {
-		run = function()
-			if #require("copydesk.permission").pending() == 0 then
-				log.tell("no permission is pending", info)
-				return
-			end
-			require("copydesk.chat").open_pending()
-		end,
-	},
-	mode = option_command("mode"),
-	model = option_command("model"),
-	status = {
-		run = function()
-			copydesk().report_status()
-		end,
-	},
-	log = {
-		run = function()
-			copydesk().open_log()
-		end,
-	},
-	restart = {
-		run = function()
-			copydesk().restart(function(problem)
-				if problem then
-					log.tell(problem)
-				else
-					log.tell("restarted", info)
-				end
-			end)
-		end,
-	},
+  chat = {
+    run = function()
+      copydesk().chat()
+    end,
+  },
+  close = {
+    run = function()
+      require('copydesk.chat').close()
+    end,
+  },
+  new = {
+    run = function()
+      copydesk().new(tell_problem)
+    end,
+  },
+  send = {
+    run = function(text)
+      if text == '' then
+        log.tell('send what? :Copydesk send TEXT', vim.log.levels.WARN)
+        return
+      end
+      copydesk().send(text, tell_problem)
+    end,
+  },
+  ask = {
+    run = function(text, command)
+      if text ~= '' then
+        copydesk().send(with_selection(text, command), tell_problem)
+        return
+      end
+      vim.ui.input({ prompt = 'Ask Copydesk: ' }, function(answer)
+        if answer and answer ~= '' then
+          copydesk().send(with_selection(answer, command), tell_problem)
+        end
+      end)
+    end,
+  },
+  stop = {
+    run = function()
+      if not require('copydesk.session').stop() then
+        log.tell('nothing is running', info)
+      end
+    end,
+  },
+  approve = {
+    run = function(_, command)
+      local kind = command.bang and 'allow_always' or 'allow_once'
+      report(require('copydesk.permission').answer(kind))
+    end,
+  },
+  deny = {
+    run = function(text, command)
+      local kind = command.bang and 'reject_always' or 'reject_once'
+      report(require('copydesk.permission').answer(kind, text))
+    end,
+  },
+  pending = {
+    run = function()
+      if #require('copydesk.permission').pending() == 0 then
+        log.tell('no permission is pending', info)
+        return
+      end
+      require('copydesk.chat').open_pending()
+    end,
+  },
+  mode = option_command('mode'),
+  model = option_command('model'),
+  trust = {
+    run = function(_, command)
+      local trusted = not command.bang
+      require('copydesk.session').trust(trusted, function(problem)
+        if problem then
+          log.tell(problem)
+        else
+          log.tell(trusted and 'this folder is trusted' or 'this folder is not trusted', info)
+        end
+      end)
+    end,
+  },
+  status = {
+    run = function()
+      copydesk().report_status()
+    end,
+  },
+  log = {
+    run = function()
+      copydesk().open_log()
+    end,
+  },
+  restart = {
+    run = function()
+      copydesk().restart(function(problem)
+        if problem then
+          log.tell(problem)
+        else
+          log.tell('restarted', info)
+        end
+      end)
+    end,
+  },
 }
 
 ---@return string[]
 local function names()
-	local list = vim.tbl_keys(M.subcommands)
-	table.sort(list)
-	return list
+  local list = vim.tbl_keys(M.subcommands)
+  table.sort(list)
+  return list
 end
 
 ---@param command table as given to nvim_create_user_command
 function M.run(command)
-	local name, text = command.args:match("^%s*(%S*)%s*(.-)%s*$")
-	if name == "" then
-		name = "chat"
-	end
-	local subcommand = M.subcommands[name]
-	if not subcommand then
-		log.tell(('no subcommand "%s". There are: %s'):format(name, table.concat(names(), ", ")))
-		return
-	end
-	copydesk().begin()
-	subcommand.run(text, command)
+  local name, text = command.args:match('^%s*(%S*)%s*(.-)%s*$')
+  if name == '' then
+    name = 'chat'
+  end
+  local subcommand = M.subcommands[name]
+  if not subcommand then
+    log.tell(('no subcommand "%s". There are: %s'):format(name, table.concat(names(), ', ')))
+    return
+  end
+  copydesk().begin()
+  subcommand.run(text, command)
 end
 
 ---@param lead string
@@ -210,18 +222,18 @@ end
 ---@param position integer
 ---@return string[]
 function M.complete(lead, line, position)
-	local before = line:sub(1, position):match("Copydesk!?%s+(.*)$") or ""
-	local name = before:match("^(%S+)%s")
-	local candidates
-	if not name then
-		candidates = names()
-	else
-		local subcommand = M.subcommands[name]
-		candidates = subcommand and subcommand.complete and subcommand.complete(lead) or {}
-	end
-	return vim.tbl_filter(function(candidate)
-		return vim.startswith(candidate, lead)
-	end, candidates)
+  local before = line:sub(1, position):match('Copydesk!?%s+(.*)$') or ''
+  local name = before:match('^(%S+)%s')
+  local candidates
+  if not name then
+    candidates = names()
+  else
+    local subcommand = M.subcommands[name]
+    candidates = subcommand and subcommand.complete and subcommand.complete(lead) or {}
+  end
+  return vim.tbl_filter(function(candidate)
+    return vim.startswith(candidate, lead)
+  end, candidates)
 end
 
 return M

@@ -2,27 +2,27 @@
 local M = {}
 
 M.names = {
-	"Ready",
-	"Exit",
-	"TurnStarted",
-	"TurnFinished",
-	"PermissionRequested",
-	"PermissionResolved",
-	"EditApplied",
-	"StatusChanged",
+  'Ready',
+  'Exit',
+  'TurnStarted',
+  'TurnFinished',
+  'PermissionRequested',
+  'PermissionResolved',
+  'EditApplied',
+  'StatusChanged',
 }
 
 ---@param name 'Ready'|'Exit'|'TurnStarted'|'TurnFinished'|'PermissionRequested'|'PermissionResolved'|'EditApplied'|'StatusChanged'
 ---@param data table
 function M.emit(name, data)
-	local ok, problem = pcall(vim.api.nvim_exec_autocmds, "User", {
-		pattern = "Copydesk" .. name,
-		modeline = false,
-		data = data,
-	})
-	if not ok then
-		require("copydesk.log").error("an autocommand for Copydesk" .. name .. " failed", problem)
-	end
+  local ok, problem = pcall(vim.api.nvim_exec_autocmds, 'User', {
+    pattern = 'Copydesk' .. name,
+    modeline = false,
+    data = data,
+  })
+  if not ok then
+    require('copydesk.log').error('an autocommand for Copydesk' .. name .. ' failed', problem)
+  end
 end
 
 return M

@@ -80,6 +80,45 @@ T['typing goes on in insert mode while the edit arrives'] = function()
   check(c:lines(buf), { 'one', 'two', 'first ' })
 end
 
+T['twenty edits arrive while the person types: nothing is lost'] = function()
+  local lines, steps = {}, { read_step('a.txt') }
+  for i = 1, 20 do
+    lines[i] = ('line %02d'):format(i)
+    steps[#steps + 1] = edit_step('a.txt', lines[i], ('LINE %02d'):format(i))
+  end
+  local model = child.model(steps)
+  local c = child.with_server(model, {
+    files = { ['a.txt'] = table.concat(lines, '\n') .. '\n' },
+    config = {
+      settings = vim.tbl_extend(
+        'force',
+        model.settings,
+        { mode = 'edit', edits = { save = 'never' } }
+      ),
+    },
+  })
+  local buf = c:edit('a.txt')
+  c:cmd('Copydesk send shout')
+  c:type('Go')
+  local typed = {}
+  local ended = vim.wait(60000, function()
+    typed[#typed + 1] = 'mine' .. #typed
+    c:type(typed[#typed] .. '<CR>')
+    return c:lua('return #turns > 0')
+  end, 100)
+  check(ended, true)
+  c:type('end')
+  c:wait('vim.api.nvim_get_current_line() == "end"')
+  local expected = {}
+  for i = 1, 20 do
+    expected[i] = ('LINE %02d'):format(i)
+  end
+  vim.list_extend(expected, typed)
+  expected[#expected + 1] = 'end'
+  check(c:lines(buf), expected)
+  check(c:lua('return turns'), { 'end_turn' })
+end
+
 T['a rejection changes nothing and its words reach the model'] = function()
   local model =
     child.model({ read_step('a.txt'), edit_step('a.txt', 'one', 'ONE'), { text = 'As you like.' } })
@@ -162,7 +201,10 @@ T['command output is in the card'] = function()
   local model = child.model({
     {
       calls = {
-        { name = 'Bash', input = { command = 'echo from the shell; exit 3', description = 'echo' } },
+        {
+          name = 'Bash',
+          input = { command = 'echo from the shell; exit 3', description = 'echo' },
+        },
       },
     },
   })

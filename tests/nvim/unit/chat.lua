@@ -441,6 +441,23 @@ T['mode and model are set and completed from what the server offers'] = function
   })
 end
 
+T['trust is told to the server'] = function()
+  local c = started()
+  c:server('fixture/answers', { ['copydesk/trust'] = vim.empty_dict() })
+  c:cmd('Copydesk trust')
+  c:wait('#told > 0')
+  check(c:received('copydesk/trust')[1], { root = vim.uri_from_fname(c.work), trusted = true })
+end
+
+T['a question carries the selected lines'] = function()
+  local c = child.new({ files = { ['a.lua'] = 'one\ntwo\nthree\n' } })
+  c:edit('a.lua')
+  c:start()
+  c:cmd('2,3Copydesk ask why?')
+  local prompt = c:received('session/prompt')[1].prompt[1].text
+  check(prompt, 'why?\n\nSelected in a.lua, lines 2 to 3:\n```lua\ntwo\nthree\n```')
+end
+
 T['every subcommand is documented, and so is every option, event and group'] = function()
   local c = child.new()
   local help = table.concat(vim.fn.readfile(child.root .. '/nvim-plugin/doc/copydesk.txt'), '\n')
