@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use protocol::schema::MaybeUndefined;
 use protocol::{ExportParams, acp};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -191,9 +192,8 @@ pub fn message_request(request: &acp::RequestPermissionRequest) -> Value {
         message.push('\n');
         message.push_str(description);
     }
-    if let Some(acp::RequestPermissionSubject::Command(subject)) = &request.subject {
-        let cwd = subject.cwd.0.display();
-        message.push_str(&format!("\n$ {}\nin {cwd}", subject.command));
+    if let Some(subject) = &request.subject {
+        describe_subject(&mut message, subject);
     }
     if let Some((cut, _)) = message.char_indices().nth(MAX_MESSAGE) {
         message.truncate(cut);
@@ -209,4 +209,91 @@ pub fn chosen_option(chosen: &Value, options: &[acp::PermissionOption]) -> Optio
     let title = chosen.get("title")?.as_str()?;
     let option = options.iter().find(|option| option.name == title)?;
     Some(option.option_id.to_string())
+}
+
+/// What is about to happen in full: the command and where it runs, or the edit as a patch.
+fn describe_subject(message: &mut String, subject: &acp::RequestPermissionSubject) {
+    match subject {
+        acp::RequestPermissionSubject::Command(subject) => {
+            let cwd = subject.cwd.0.display();
+            message.push_str(&format!("\n$ {}\nin {cwd}", subject.command));
+        }
+        acp::RequestPermissionSubject::ToolCall(subject) => {
+            let MaybeUndefined::Value(content) = &subject.tool_call.content else { return };
+            for item in content {
+                if let acp::ToolCallContent::Diff(diff) = item
+                    && let Some(patch) = &diff.patch
+                {
+                    message.push('\n');
+                    message.push_str(&patch.text);
+                }
+            }
+        }
+        // A subject of a later version has nothing we could show.
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> acp::RequestPermissionRequest {
+        let options = vec![
+            acp::PermissionOption::new("once", "Allow once", acp::PermissionOptionKind::AllowOnce),
+            acp::PermissionOption::new("no", "Reject", acp::PermissionOptionKind::RejectOnce),
+        ];
+        acp::RequestPermissionRequest::new("s", "Do it?", options)
+    }
+
+    #[test]
+    fn the_message_shows_all_that_is_about_to_happen() {
+        let command = acp::CommandPermissionSubject::new("rm x", PathBuf::from("/w"));
+        let subject = acp::RequestPermissionSubject::Command(command);
+        let message = message_request(&request().subject(subject));
+        assert_eq!(message["message"], "Do it?\n$ rm x\nin /w");
+        assert_eq!(message["actions"], json!([{"title": "Allow once"}, {"title": "Reject"}]));
+
+        let diff = json!({"type": "diff", "changes": [], "patch": {"format": "git_patch", "text": "-a\n+b\n"}});
+        let call = json!({"toolCallId": "c", "content": [diff]});
+        let call: acp::ToolCallUpdate = serde_json::from_value(call).unwrap();
+        let message =
+            message_request(&request().subject(acp::RequestPermissionSubject::from(call)));
+        assert_eq!(message["message"], "Do it?\n-a\n+b\n");
+
+        let long = acp::CommandPermissionSubject::new("é".repeat(9000), PathBuf::from("/w"));
+        let subject = acp::RequestPermissionSubject::Command(long);
+        let message = message_request(&request().subject(subject));
+        assert!(
+            message["message"]
+                .as_str()
+                .is_some_and(|it| it.ends_with("longer than can be shown here)"))
+        );
+    }
+
+    #[test]
+    fn a_button_chooses_its_option() {
+        let options = request().options;
+        assert_eq!(chosen_option(&json!({"title": "Reject"}), &options).as_deref(), Some("no"));
+        assert_eq!(chosen_option(&json!({"title": "else"}), &options), None);
+        assert_eq!(chosen_option(&Value::Null, &options), None);
+    }
+
+    #[test]
+    fn a_command_answers_the_question_it_names_or_the_oldest() {
+        let questions = Questions::default();
+        let allow = acp::PermissionOptionKind::AllowOnce;
+        assert!(!questions.answer(None, &allow));
+        let first = questions.open("a".to_owned(), &request().options);
+        let second = questions.open("b".to_owned(), &request().options);
+        assert!(!questions.answer(Some("c"), &allow));
+        assert!(questions.answer(Some("b"), &allow));
+        assert!(questions.answer(None, &acp::PermissionOptionKind::RejectOnce));
+        assert!(!questions.answer(None, &allow));
+        let answered = |question| futures::FutureExt::now_or_never(question).flatten();
+        assert_eq!(answered(second).as_deref(), Some("once"));
+        assert_eq!(answered(first).as_deref(), Some("no"));
+        drop(questions.open("d".to_owned(), &request().options));
+        assert!(!questions.answer(None, &allow), "nobody waits for it any more");
+    }
 }
