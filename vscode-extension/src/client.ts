@@ -7,11 +7,10 @@ import { access, stat } from 'node:fs/promises';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { type ClientCapabilities, CloseAction, ErrorAction, LanguageClient, type Middleware, RevealOutputChannelOn, type StaticFeature } from 'vscode-languageclient/node';
-import type { ClientMarkers, ServerMarkers } from './protocol';
+import { type ClientMarkers, type ClientRequests, PROTOCOL_VERSION, type ServerMarkers } from './protocol';
 import { initializationOptions } from './settings';
 import type { FixAction, ServerView } from './view';
 
-const PROTOCOL_VERSION = 1;
 const MAX_CRASHES = 3;
 const CRASH_WINDOW_MS = 180_000;
 const STDERR_TAIL = 2_000;
@@ -83,8 +82,8 @@ export class Server implements vscode.Disposable {
     return this.starting;
   }
 
-  async request<R>(method: string, params: unknown): Promise<R> {
-    return (await this.ready()).sendRequest<R>(method, params);
+  async request<M extends keyof ClientRequests>(method: M, params: ClientRequests[M]['params']): Promise<ClientRequests[M]['result']> {
+    return (await this.ready()).sendRequest<ClientRequests[M]['result']>(method, params);
   }
 
   async restart(): Promise<void> {

@@ -4,9 +4,8 @@
 import { homedir } from 'node:os';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { ConfigOption, NewSessionResult, SessionUpdateParams, StateUpdate } from './acp';
 import { type Server, ServerProblem, message } from './client';
-import type { ServerMarkers, StatusResult } from './protocol';
+import type { NewSessionResponse, ServerMarkers, StateUpdate, StatusResult, UpdateSessionNotification } from './protocol';
 import { Transcript } from './transcript';
 import type { Change, HeaderView } from './view';
 
@@ -27,7 +26,7 @@ export class Conversation {
   private opening: Promise<string> | undefined;
   private lost: string | undefined;
   /** Updates that came before the answer to `session/new` named the session. */
-  private early: SessionUpdateParams[] = [];
+  private early: UpdateSessionNotification[] = [];
   private lastPrompt = '';
   private chat = 0;
 
@@ -61,7 +60,7 @@ export class Conversation {
     const chat = this.chat;
     try {
       const sessionId = await this.session();
-      const { messageId } = await this.server.request<{ messageId: string }>('session/prompt', { sessionId, prompt: [{ type: 'text', text }] });
+      const { messageId } = await this.server.request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] });
       this.lastPrompt = text;
       if (chat === this.chat) this.transcript.userMessage(messageId, text);
       return true;
@@ -95,15 +94,15 @@ export class Conversation {
   async setOption(configId: string, value: string): Promise<void> {
     try {
       const sessionId = await this.session();
-      const { configOptions } = await this.server.request<{ configOptions?: ConfigOption[] }>('session/set_config_option', { sessionId, configId, type: 'id', value });
-      if (configOptions) this.setHeader({ options: configOptions });
+      const { configOptions } = await this.server.request('session/set_config_option', { sessionId, configId, type: 'id', value });
+      this.setHeader({ options: configOptions });
     } catch (error) {
       if (!(error instanceof ServerProblem)) this.transcript.notice('error', 'The setting was not changed', message(error));
       this.setHeader({});
     }
   }
 
-  receive(params: SessionUpdateParams): void {
+  receive(params: UpdateSessionNotification): void {
     if (params.sessionId === this.sessionId) this.apply(params);
     else if (this.opening && !this.sessionId && this.early.length < EARLY_UPDATES) this.early.push(params);
   }
@@ -141,7 +140,7 @@ export class Conversation {
     const additionalDirectories = (vscode.workspace.workspaceFolders ?? []).map(folder => folder.uri.fsPath).filter(folder => folder !== cwd);
     const where = { cwd, mcpServers: [], ...(additionalDirectories.length > 0 ? { additionalDirectories } : {}) };
     const resumed = this.lost && canResume(client.initializeResult?.capabilities.experimental) ? await this.resume(this.lost, where) : undefined;
-    const result = resumed ?? (await client.sendRequest<NewSessionResult>('session/new', where));
+    const result = resumed ?? (await this.server.request('session/new', where));
     if (this.lost && !resumed) this.transcript.notice('info', 'A new session begins here', 'The agent does not remember what is above.');
     if (chat !== this.chat) return result.sessionId;
     this.lost = undefined;
@@ -153,9 +152,9 @@ export class Conversation {
     return result.sessionId;
   }
 
-  private async resume(sessionId: string, where: object): Promise<NewSessionResult | undefined> {
+  private async resume(sessionId: string, where: { cwd: string }): Promise<NewSessionResponse | undefined> {
     try {
-      const result = await this.server.request<Omit<NewSessionResult, 'sessionId'>>('session/resume', { sessionId, ...where });
+      const result = await this.server.request('session/resume', { sessionId, ...where });
       return { ...result, sessionId };
     } catch (error) {
       this.server.log.warn(`Session ${sessionId} could not be resumed`, error);
@@ -163,7 +162,7 @@ export class Conversation {
     }
   }
 
-  private apply({ update }: SessionUpdateParams): void {
+  private apply({ update }: UpdateSessionNotification): void {
     if (this.transcript.apply(update)) return;
     switch (update.sessionUpdate) {
       case 'state_update':
@@ -189,9 +188,13 @@ export class Conversation {
     const wasBusy = this.header.busy;
     const busy = update.state === 'running' || update.state === 'requires_action';
     this.setHeader({ busy });
-    if (busy || !wasBusy || !update.stopReason || update.stopReason === 'end_turn') return;
-    if (update.stopReason === 'error') this.transcript.turnFailed(update.error?.message ?? 'The server gave no reason; see the log.');
-    else this.transcript.notice('info', STOP_WORDS[update.stopReason] ?? `The turn ended: ${update.stopReason}`, '');
+    if (update.state !== 'idle' || !wasBusy || !update.stopReason || update.stopReason === 'end_turn') return;
+    if (update.stopReason === 'error') {
+      const reason = 'error' in update ? update.error?.message : undefined;
+      this.transcript.turnFailed(reason ?? 'The server gave no reason; see the log.');
+    } else {
+      this.transcript.notice('info', STOP_WORDS[update.stopReason] ?? `The turn ended: ${update.stopReason}`, '');
+    }
   }
 
   private setHeader(part: Partial<HeaderView>): void {
@@ -224,7 +227,7 @@ function canResume(experimental: unknown): boolean {
 export function activate(context: vscode.ExtensionContext, server: Server): Conversation {
   const conversation = new Conversation(server);
   server.onSetup(client => {
-    client.onNotification('session/update', (params: SessionUpdateParams) => conversation.receive(params));
+    client.onNotification('session/update', (params: UpdateSessionNotification) => conversation.receive(params));
   });
   context.subscriptions.push(
     server.onDidConnect(() => void conversation.refreshStatus()),

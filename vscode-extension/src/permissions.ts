@@ -2,17 +2,17 @@
 // hiding, moving or reloading the panel loses none, and an answer given elsewhere closes them.
 
 import * as vscode from 'vscode';
-import type { PermissionParams, PermissionResult } from './acp';
 import type { Server } from './client';
 import { shortPath } from './conversation';
-import type { RequestResolvedParams } from './protocol';
+import { copydeskMeta } from './meta';
+import type { RequestPermissionRequest, RequestPermissionResponse, RequestResolvedParams } from './protocol';
 import { visible } from './terminalText';
 import { block, place } from './transcript';
 import type { PermissionView } from './view';
 
 interface Pending {
   view: PermissionView;
-  resolve: (result: PermissionResult) => void;
+  resolve: (result: RequestPermissionResponse) => void;
 }
 
 export class Permissions {
@@ -29,10 +29,9 @@ export class Permissions {
     return [...this.pending.values()].map(p => p.view);
   }
 
-  ask(params: PermissionParams, token: vscode.CancellationToken): Promise<PermissionResult> {
+  ask(params: RequestPermissionRequest, token: vscode.CancellationToken): Promise<RequestPermissionResponse> {
     this.count += 1;
-    const requestId = params._meta?.copydesk?.requestId;
-    const id = typeof requestId === 'string' ? requestId : `request-${this.count}`;
+    const id = copydeskMeta(params._meta).requestId ?? `request-${this.count}`;
     return new Promise(resolve => {
       const view = permissionView(id, params);
       this.pending.set(id, { view, resolve });
@@ -65,7 +64,7 @@ export class Permissions {
     for (const id of [...this.pending.keys()]) this.close(id);
   }
 
-  private settle(id: string, result: PermissionResult): void {
+  private settle(id: string, result: RequestPermissionResponse): void {
     const pending = this.pending.get(id);
     if (!pending) return;
     this.pending.delete(id);
@@ -74,7 +73,7 @@ export class Permissions {
   }
 }
 
-function permissionView(id: string, params: PermissionParams): PermissionView {
+function permissionView(id: string, params: RequestPermissionRequest): PermissionView {
   const view: PermissionView = { id, title: visible(params.title), description: params.description ?? '', blocks: [], locations: [], options: params.options };
   const subject = params.subject;
   switch (subject?.type) {
@@ -95,7 +94,7 @@ function permissionView(id: string, params: PermissionParams): PermissionView {
 export function activate(context: vscode.ExtensionContext, server: Server): Permissions {
   const permissions = new Permissions();
   server.onSetup(client => {
-    client.onRequest('session/request_permission', (params: PermissionParams, token: vscode.CancellationToken) => permissions.ask(params, token));
+    client.onRequest('session/request_permission', (params: RequestPermissionRequest, token: vscode.CancellationToken) => permissions.ask(params, token));
     client.onNotification('copydesk/request/resolved', (params: RequestResolvedParams) => permissions.close(params.requestId));
   });
   context.subscriptions.push(

@@ -5,6 +5,9 @@
 
 export const PROTOCOL_VERSION = 1;
 
+/** What a message carries beside its own fields. */
+export type Meta = { copydesk?: MetaKeys; [key: string]: unknown };
+
 /** An absolute filesystem path used by the protocol. */
 export type AbsolutePath = string;
 
@@ -24,8 +27,7 @@ export interface AgentMessage {
   messageId: MessageId;
   /** Complete replacement content for this message. */
   content?: ContentBlock[] | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** An Agent thought or reasoning message upsert. */
@@ -34,8 +36,7 @@ export interface AgentThought {
   messageId: MessageId;
   /** Complete replacement content for this thought message. */
   content?: ContentBlock[] | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Optional annotations for the Client. The Client can use annotations to inform how objects are used or displayed */
@@ -46,8 +47,7 @@ export interface Annotations {
   lastModified?: string | null;
   /** Relative importance of this content when Clients choose what to surface, from 0 (least important) to 1 (most important). */
   priority?: number | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Audio provided to or from an LLM. */
@@ -58,8 +58,7 @@ export interface AudioContent {
   mimeType: MediaType;
   /** Optional annotations that help Clients decide how to display or route this content. */
   annotations?: Annotations | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A command the Agent advertises to the Client. */
@@ -72,8 +71,7 @@ export type AvailableCommandInput = ({ type: 'text' } & TextCommandInput);
 export interface AvailableCommandsUpdate {
   /** Commands the Agent can execute. */
   availableCommands: AvailableCommand[];
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** `copydesk/toolCall/background` result. */
@@ -86,24 +84,21 @@ export interface BackgroundResult {
 export interface BackgroundSubagent {
   /** The ID of the listed session. */
   sessionId: SessionId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A listed terminal running in the background. */
 export interface BackgroundTerminal {
   /** The ID of the listed terminal. */
   terminalId: TerminalId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A listed tool call whose work continues in the background. */
 export interface BackgroundToolCall {
   /** The ID of the listed tool call. */
   toolCallId: ToolCallId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** One piece of work running independently of the session's foreground work. */
@@ -120,16 +115,14 @@ export interface BlobResourceContents {
   uri: string;
   /** MIME type describing the encoded media payload. */
   mimeType?: MediaType | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Cancels the named session's active foreground work and earlier prompts not yet inserted. It does not cancel later submissions or work in the session's latest `background` list. */
 export interface CancelSessionNotification {
   /** The ID of the session whose foreground work to cancel. */
   sessionId: SessionId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Request parameters for cancelling one tool call. */
@@ -138,20 +131,17 @@ export interface CancelToolCallRequest {
   sessionId: SessionId;
   /** The ID of the tool call to cancel. */
   toolCallId: ToolCallId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Response from cancelling a tool call. */
 export interface CancelToolCallResponse {
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** The request was not approved and no option was selected. */
 export interface CancelledPermissionOutcome {
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** What the client can do beyond LSP: `capabilities.experimental.copydesk` of `initialize`. An absent marker means that plain LSP is used for the thing. */
@@ -180,14 +170,12 @@ export interface ClientMarkers {
 export interface CloseSessionRequest {
   /** The ID of the session to close. */
   sessionId: SessionId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Response from closing a session. */
 export interface CloseSessionResponse {
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A slash command the user can invoke by including it in a prompt. */
@@ -198,8 +186,7 @@ export interface Command {
   description: string;
   /** Input for the command if required */
   input?: AvailableCommandInput | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Permission request details for a command. */
@@ -212,8 +199,7 @@ export interface CommandPermissionSubject {
   toolCallId?: ToolCallId | null;
   /** The associated terminal, when already known. Omitted and `null` are equivalent. */
   terminalId?: TerminalId | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Unique identifier for a context compaction within a session. */
@@ -233,8 +219,7 @@ export interface CompactionSummaryChunk {
   compactionId: CompactionId;
   /** One content block to append. */
   content: ContentBlock;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. This metadata is scoped to the chunk and does not patch stored metadata. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A context compaction upsert. The first notification fixes the compaction's timeline position. Later updates with the same ID patch that entity in place. */
@@ -247,24 +232,21 @@ export interface CompactionUpdate {
   summary?: ContentBlock[] | null;
   /** Human-readable error details for the compaction. */
   error?: string | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Session configuration options have been updated. */
 export interface ConfigOptionUpdate {
   /** The full set of configuration options and their current values. */
   configOptions: SessionConfigOption[];
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Standard content block (text, images, resources). */
 export interface Content {
   /** The actual content block. */
   content: ContentBlock;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Content blocks represent displayable information in the Agent Client Protocol. */
@@ -281,8 +263,7 @@ export interface ContentChunk {
   messageId: MessageId;
   /** A single item of content */
   content: ContentBlock;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. This metadata is scoped to the chunk and does not patch stored metadata. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Cost information for a session. */
@@ -291,22 +272,19 @@ export interface Cost {
   amount: number;
   /** Unit of `amount`: an ISO 4217 currency code (e.g., "USD", "EUR") for money, or another unit such as "credits". */
   currency: string;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Request parameters for deleting an existing session from `session/list`. */
 export interface DeleteSessionRequest {
   /** The ID of the session to delete. */
   sessionId: SessionId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Response from deleting a session. */
 export interface DeleteSessionResponse {
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** File changes produced by a tool call. */
@@ -315,12 +293,11 @@ export interface Diff {
   changes: DiffChange[];
   /** Renderable patch text for some or all of the structured changes. */
   patch?: DiffPatch | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** One file-level change described by a `Diff`. */
-export type DiffChange = { fileType?: DiffFileType | null; mimeType?: MediaType | null; _meta?: Record<string, unknown> | null } & (({ operation: 'add' } & DiffPathChange) | ({ operation: 'delete' } & DiffPathChange) | ({ operation: 'modify' } & DiffPathChange) | ({ operation: 'move' } & DiffPathPairChange) | ({ operation: 'copy' } & DiffPathPairChange));
+export type DiffChange = { fileType?: DiffFileType | null; mimeType?: MediaType | null; _meta?: Meta | null } & (({ operation: 'add' } & DiffPathChange) | ({ operation: 'delete' } & DiffPathChange) | ({ operation: 'modify' } & DiffPathChange) | ({ operation: 'move' } & DiffPathPairChange) | ({ operation: 'copy' } & DiffPathPairChange));
 
 /** Kind of file content represented by a diff change. */
 export type DiffFileType =
@@ -336,8 +313,7 @@ export interface DiffPatch {
   format: DiffPatchFormat;
   /** Patch text in the format named by `format`. */
   text: string;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Text patch format used by `DiffPatch`. */
@@ -391,8 +367,7 @@ export interface EmbeddedResource {
   resource: EmbeddedResourceResource;
   /** Optional annotations that help Clients decide how to display or route this content. */
   annotations?: Annotations | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Resource content that can be embedded in a message. */
@@ -409,8 +384,7 @@ export interface EnvVariable {
   name: string;
   /** The value to set for the environment variable. */
   value: string;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** JSON-RPC error object. */
@@ -437,10 +411,7 @@ export type ErrorCode =
   | (string & {});
 
 /** Schema for the `data` field of an error: the shapes ACP defines, or any other value. */
-export type ErrorData =
-  | UnsupportedProtocolVersionErrorData
-  | SessionNotFoundErrorData
-  | unknown;
+export type ErrorData = unknown;
 
 /** Why a request failed: `error.data` of every `copydesk` error. */
 export interface ErrorData2 {
@@ -474,8 +445,7 @@ export interface HttpHeader {
   name: string;
   /** The value to set for the HTTP header. */
   value: string;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** An optionally-sized icon that can be displayed in a user interface. */
@@ -488,8 +458,7 @@ export interface Icon {
   sizes?: string[] | null;
   /** Optional theme this icon is designed for. */
   theme?: IconTheme | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Theme an icon is designed for. */
@@ -502,7 +471,7 @@ export type IconTheme =
 export type IdempotencyKey = string;
 
 /** No foreground work is active. Background activity may continue. */
-export type IdleStateUpdate = { usage?: Usage | null; background?: BackgroundWork[] | null; _meta?: Record<string, unknown> | null; stopReason?: string | null } & ({ stopReason: 'end_turn' } | { stopReason: 'max_tokens' } | { stopReason: 'max_turn_requests' } | { stopReason: 'refusal' } | { stopReason: 'cancelled' } | ({ stopReason: 'error' } & ErrorStopReason) | { stopReason?: null });
+export type IdleStateUpdate = { usage?: Usage | null; background?: BackgroundWork[] | null; _meta?: Meta | null; stopReason?: string | null } & ({ stopReason: 'end_turn' } | { stopReason: 'max_tokens' } | { stopReason: 'max_turn_requests' } | { stopReason: 'refusal' } | { stopReason: 'cancelled' } | ({ stopReason: 'error' } & ErrorStopReason) | { stopReason?: null });
 
 /** An image provided to or from an LLM. */
 export interface ImageContent {
@@ -514,8 +483,7 @@ export interface ImageContent {
   uri?: string | null;
   /** Optional annotations that help Clients decide how to display or route this content. */
   annotations?: Annotations | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Request parameters for listing existing sessions. */
@@ -524,8 +492,7 @@ export interface ListSessionsRequest {
   cwd?: AbsolutePath | null;
   /** Opaque cursor token from a previous response's nextCursor field for cursor-based pagination */
   cursor?: SessionListCursor | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Response from listing sessions. */
@@ -534,8 +501,7 @@ export interface ListSessionsResponse {
   sessions: SessionInfo[];
   /** Opaque cursor token. If present, pass this in the next request's cursor parameter to fetch the next page. Omitted and `null` are equivalent and mean there are no more results. An empty string is a valid cursor, not the end of results. */
   nextCursor?: SessionListCursor | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Configuration for connecting to an MCP (Model Context Protocol) server. */
@@ -551,8 +517,7 @@ export interface McpServerHttp {
   url: string;
   /** HTTP headers to set when making requests to the MCP server. Headers the MCP transport defines are owned by the transport, and Agents use the transport's values for them. */
   headers?: HttpHeader[];
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Stdio transport configuration for MCP. */
@@ -565,8 +530,7 @@ export interface McpServerStdio {
   args?: string[];
   /** Environment variables to set when launching the MCP server. Names SHOULD be unique. Agents MAY reject duplicates with `-32602`, and otherwise the last entry wins. */
   env?: EnvVariable[];
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** An Internet media type identifying the format of protocol content. */
@@ -609,8 +573,7 @@ export interface NewSessionRequest {
   mcpServers?: McpServer[];
   /** System-level instructions for the new session. */
   systemPrompt?: SystemPrompt | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Response from creating a new session. */
@@ -621,8 +584,7 @@ export interface NewSessionResponse {
   configOptions?: SessionConfigOption[];
   /** Initial commands the Agent can execute in this session. */
   availableCommands?: AvailableCommand[];
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Fire-and-forget information for the user. */
@@ -633,8 +595,7 @@ export interface Notice {
   title: string;
   /** Optional plain-text detail or guidance. */
   description?: string | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Severity hint for a session notice. */
@@ -658,8 +619,7 @@ export interface PermissionOption {
   name: string;
   /** What selecting this option means. Clients can also use it to choose how to display the option. */
   kind: PermissionOptionKind;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Unique identifier for a permission option. */
@@ -687,8 +647,7 @@ export interface PlanEntry {
   priority: PlanEntryPriority;
   /** Current execution status of this task. */
   status: PlanEntryStatus;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Priority levels for plan entries. */
@@ -715,8 +674,7 @@ export interface PlanItems {
   planId: PlanId;
   /** The list of tasks to be accomplished. */
   entries: PlanEntry[];
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A plan represented as Markdown. */
@@ -727,24 +685,21 @@ export interface PlanMarkdown {
   content: string;
   /** The absolute path of the file that holds this plan. */
   path?: AbsolutePath | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Removal notice for a plan identified by ID. */
 export interface PlanRemoved {
   /** The plan ID to remove. Clients MUST ignore a removal for an unknown ID. */
   planId: PlanId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A content update for a plan identified by ID. */
 export interface PlanUpdate {
   /** Replaces the whole plan with this `planId`, even if its `type` changes. */
   plan: PlanUpdateContent;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Updated content for a plan. */
@@ -768,16 +723,14 @@ export interface PromptRequest {
   prompt: ContentBlock[];
   /** Identifies one prompt submission within this session. */
   idempotencyKey?: IdempotencyKey | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Response acknowledging that a user prompt was inserted into the ACP conversation. */
 export interface PromptResponse {
   /** Identifies the user message inserted into the ACP conversation. */
   messageId: MessageId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Protocol version identifier. */
@@ -805,8 +758,7 @@ export interface RememberedRule {
 
 /** Marks the end of the history replay requested by `session/resume`. */
 export interface ReplayComplete {
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Inclusive cursor describing where replayed session history begins. */
@@ -814,8 +766,7 @@ export type ReplayFrom = ({ type: 'start' } & ReplayFromStart);
 
 /** Inclusive replay cursor requesting replay from the start of retained conversation history. */
 export interface ReplayFromStart {
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** The outcome of a permission request. */
@@ -835,16 +786,14 @@ export interface RequestPermissionRequest {
   subject?: RequestPermissionSubject | null;
   /** Available permission options for the user to choose from. Must contain at least one option. */
   options: PermissionOption[];
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Response to a permission request. */
 export interface RequestPermissionResponse {
   /** The user's decision on the permission request. */
   outcome: RequestPermissionOutcome;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** The operation requiring permission. */
@@ -866,8 +815,7 @@ export interface RequestResolvedParams {
 export interface RequiresActionStateUpdate {
   /** Work running independently of foreground work, as a complete snapshot. */
   background?: BackgroundWork[] | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A link to a resource that the receiver may be able to read, included in a prompt or tool call result. */
@@ -888,8 +836,7 @@ export interface ResourceLink {
   size?: number | null;
   /** Optional annotations that help Clients decide how to display or route this content. */
   annotations?: Annotations | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Request parameters for resuming an existing session. */
@@ -906,8 +853,7 @@ export interface ResumeSessionRequest {
   replayFrom?: ReplayFrom | null;
   /** System-level instructions for the resumed session. */
   systemPrompt?: SystemPrompt | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Response from resuming an existing session. */
@@ -916,8 +862,7 @@ export interface ResumeSessionResponse {
   configOptions?: SessionConfigOption[];
   /** Current commands the Agent can execute in this session. */
   availableCommands?: AvailableCommand[];
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** The sender or recipient of messages and data in a conversation. */
@@ -930,8 +875,7 @@ export type Role =
 export interface RunningStateUpdate {
   /** Work running independently of foreground work, as a complete snapshot. */
   background?: BackgroundWork[] | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** `copydesk/editor/save` parameters. */
@@ -960,8 +904,7 @@ export interface SavedDocument {
 export interface SelectedPermissionOutcome {
   /** The ID of the option the user selected from this request's `options`. */
   optionId: PermissionOptionId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** What the server offers: `capabilities.experimental.copydesk` of the `initialize` result. */
@@ -976,8 +919,7 @@ export interface ServerMarkers {
 
 /** Capability to cancel work in a subagent session without ending that session. */
 export interface SessionCancelCapabilities {
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A boolean on/off toggle session configuration option payload. */
@@ -993,7 +935,7 @@ export type SessionConfigGroupId = string;
 export type SessionConfigId = string;
 
 /** A session configuration option selector and its current state. */
-export type SessionConfigOption = { configId: SessionConfigId; name: string; description?: string | null; category?: SessionConfigOptionCategory | null; _meta?: Record<string, unknown> | null } & (({ type: 'select' } & SessionConfigSelect) | ({ type: 'boolean' } & SessionConfigBoolean));
+export type SessionConfigOption = { configId: SessionConfigId; name: string; description?: string | null; category?: SessionConfigOptionCategory | null; _meta?: Meta | null } & (({ type: 'select' } & SessionConfigSelect) | ({ type: 'boolean' } & SessionConfigBoolean));
 
 /** Semantic category for a session configuration option. */
 export type SessionConfigOptionCategory =
@@ -1019,8 +961,7 @@ export interface SessionConfigSelectGroup {
   name: string;
   /** The set of option values in this group. MUST contain at least one value. */
   options: SessionConfigSelectOption[];
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A possible value for a session configuration option. */
@@ -1031,8 +972,7 @@ export interface SessionConfigSelectOption {
   name: string;
   /** Optional description for this option value. */
   description?: string | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Possible values for a session configuration option. */
@@ -1058,8 +998,7 @@ export interface SessionInfo {
   title?: string | null;
   /** RFC 3339 timestamp of last activity. */
   updatedAt?: string | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Update to session metadata. All fields are optional to support partial updates. */
@@ -1068,8 +1007,7 @@ export interface SessionInfoUpdate {
   title?: string | null;
   /** RFC 3339 timestamp of last activity. Set to null to clear. */
   updatedAt?: string | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** An opaque cursor used to paginate `session/list` results. */
@@ -1089,8 +1027,7 @@ export interface SessionMessage {
   recipientMessageId?: MessageId | null;
   /** Omitted leaves content unchanged. `null` clears it. A concrete array replaces the whole content collection. */
   content?: ContentBlock[] | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A streamed content block of an inter-session message. */
@@ -1099,24 +1036,21 @@ export interface SessionMessageChunk {
   messageId: MessageId;
   /** A single content block appended to the message. */
   content: ContentBlock;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. This metadata is scoped to the chunk and does not patch stored metadata. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Data for the `-32002` (Resource not found) error when a session-scoped request names a session that does not exist or is not active. */
 export interface SessionNotFoundErrorData {
   /** The session ID from the request. */
   sessionId: SessionId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A display-only reference to another session that this tool call operates on, such as a subagent it created, delegated to, or is waiting on. */
 export interface SessionReference {
   /** The referenced session. */
   sessionId: SessionId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Different types of updates that can be sent while a session exists. */
@@ -1147,14 +1081,13 @@ export type SessionUpdate =
   | ({ sessionUpdate: 'session_message_chunk' } & SessionMessageChunk);
 
 /** Request parameters for setting a session configuration option. */
-export type SetSessionConfigOptionRequest = { sessionId: SessionId; configId: SessionConfigId; _meta?: Record<string, unknown> | null } & ({ type: 'id'; value: SessionConfigValueId } | { type: 'boolean'; value: boolean });
+export type SetSessionConfigOptionRequest = { sessionId: SessionId; configId: SessionConfigId; _meta?: Meta | null } & ({ type: 'id'; value: SessionConfigValueId } | { type: 'boolean'; value: boolean });
 
 /** Response to `session/set_config_option` method. */
 export interface SetSessionConfigOptionResponse {
   /** The full set of configuration options and their current values. */
   configOptions: SessionConfigOption[];
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A snapshot of the session's aggregate foreground activity. */
@@ -1206,8 +1139,7 @@ export interface StatusResult {
 export interface SubagentSessionCapabilities {
   /** Permits the Client to cancel this child's current work without ending the session. Omitted and `null` are equivalent and mean unsupported. An object (including `{}`) means supported. */
   cancel?: SessionCancelCapabilities | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Notification that the enclosing parent session created and owns a child session. */
@@ -1226,8 +1158,7 @@ export interface SubagentUpdate {
   cwd?: AbsolutePath | null;
   /** Additional workspace roots for the child. Each path MUST be absolute. */
   additionalDirectories?: AbsolutePath[] | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Client-provided system-level instructions for a session. */
@@ -1236,8 +1167,7 @@ export interface SystemPrompt {
   mode: SystemPromptMode;
   /** The system prompt content. */
   content: ContentBlock[];
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** How the Agent combines a Client-provided system prompt with its own instructions. */
@@ -1250,22 +1180,19 @@ export type SystemPromptMode =
 export interface Terminal {
   /** The ID of the terminal to display. */
   terminalId: TerminalId;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Capability to cancel a terminal with `terminal/cancel`. */
 export interface TerminalCancelCapabilities {
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Client-initiated controls a terminal currently supports. */
 export interface TerminalCapabilities {
   /** Permits the Client to cancel this terminal with `terminal/cancel`. */
   cancel?: TerminalCancelCapabilities | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Exit information for an Agent-owned terminal. */
@@ -1274,8 +1201,7 @@ export interface TerminalExitStatus {
   exitCode?: number | null;
   /** Signal that terminated the process, when known. */
   signal?: string | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Unique identifier for an Agent-owned terminal within a session. */
@@ -1285,8 +1211,7 @@ export type TerminalId = string;
 export interface TerminalOutput {
   /** Base64-encoded replacement terminal output bytes. */
   data: string;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A chunk of bytes appended to an Agent-owned terminal's output. */
@@ -1295,8 +1220,7 @@ export interface TerminalOutputChunk {
   terminalId: TerminalId;
   /** Independently base64-encoded terminal output bytes. */
   data: string;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. This metadata is scoped to the chunk and does not patch stored metadata. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** The size of an Agent-owned terminal in character cells. */
@@ -1305,8 +1229,7 @@ export interface TerminalSize {
   cols: number;
   /** Number of rows. At least 1. */
   rows: number;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** An upsert for the stored state of an Agent-owned terminal. */
@@ -1325,16 +1248,14 @@ export interface TerminalUpdate {
   size?: TerminalSize | null;
   /** Client-initiated controls this terminal currently supports, such as cancellation. */
   capabilities?: TerminalCapabilities | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** All text that was typed after the command name is provided as input. */
 export interface TextCommandInput {
   /** A hint to display when the input hasn't been provided yet */
   hint: string;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Text provided to or from an LLM. */
@@ -1343,8 +1264,7 @@ export interface TextContent {
   text: string;
   /** Optional annotations that help Clients decide how to display or route this content. */
   annotations?: Annotations | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Text-based resource contents. */
@@ -1355,22 +1275,19 @@ export interface TextResourceContents {
   uri: string;
   /** MIME type describing the encoded media payload. */
   mimeType?: MediaType | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Capability to cancel a tool call with `tool_call/cancel`. */
 export interface ToolCallCancelCapabilities {
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Client-initiated controls a tool call currently supports. */
 export interface ToolCallCapabilities {
   /** Permits the Client to cancel this tool call with `tool_call/cancel`. */
   cancel?: ToolCallCancelCapabilities | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Content produced by a tool call. */
@@ -1386,8 +1303,7 @@ export interface ToolCallContentChunk {
   toolCallId: ToolCallId;
   /** A single item of content produced by the tool call. */
   content: ToolCallContent;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. This metadata is scoped to the chunk and does not patch stored metadata. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Unique identifier for a tool call within a session. */
@@ -1399,8 +1315,7 @@ export interface ToolCallLocation {
   path: AbsolutePath;
   /** Optional 1-based line number within the file. Omitted and `null` are equivalent and mean no specific line. `0` is invalid. */
   line?: number | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** `copydesk/tool/call` parameters. */
@@ -1419,8 +1334,7 @@ export interface ToolCallParams {
 export interface ToolCallPermissionSubject {
   /** Details about the tool call requiring permission. */
   toolCall: ToolCallUpdate;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Names one tool call of a session: `copydesk/toolCall/cancel` and `copydesk/toolCall/background`. */
@@ -1473,8 +1387,7 @@ export interface ToolCallUpdate {
   rawOutput?: unknown;
   /** Client-initiated controls this tool call currently supports, such as cancellation. */
   capabilities?: ToolCallCapabilities | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** One tool as the model sees it. */
@@ -1533,8 +1446,7 @@ export interface TrustParams {
 export interface UnknownStateUpdate {
   /** Work running independently of foreground work, as a complete snapshot. */
   background?: BackgroundWork[] | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Data for the `-32022` (Unsupported protocol version) error. */
@@ -1543,8 +1455,7 @@ export interface UnsupportedProtocolVersionErrorData {
   requested: ProtocolVersion;
   /** The protocol versions the Agent supports. */
   supported: ProtocolVersion[];
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Notification containing a session update from the Agent. */
@@ -1553,8 +1464,7 @@ export interface UpdateSessionNotification {
   sessionId: SessionId;
   /** The actual update content. */
   update: SessionUpdate;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** **UNSTABLE** */
@@ -1571,8 +1481,7 @@ export interface Usage {
   cachedReadTokens?: number | null;
   /** Cache write tokens for the completed work. */
   cachedWriteTokens?: number | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Context window and cost update for a session. */
@@ -1583,8 +1492,7 @@ export interface UsageUpdate {
   size: number;
   /** Cumulative session cost. */
   cost?: Cost | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** A user message upsert. */
@@ -1593,8 +1501,7 @@ export interface UserMessage {
   messageId: MessageId;
   /** Complete replacement content for this message. */
   content?: ContentBlock[] | null;
-  /** The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize. */
-  _meta?: Record<string, unknown> | null;
+  _meta?: Meta | null;
 }
 
 /** Requests the editor sends. */

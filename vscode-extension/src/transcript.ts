@@ -1,7 +1,8 @@
 // One conversation as the panel shows it: session updates in, view items and small changes out.
 // Knows nothing of tools or models; an update it does not know changes nothing.
 
-import type { ContentBlock, MessageUpdate, SessionUpdate, TerminalUpdate, ToolCallContent, ToolCallLocation, ToolCallUpdate } from './acp';
+import { copydeskMeta } from './meta';
+import type { AgentMessage, ContentBlock, DiffChange, SessionUpdate, TerminalUpdate, ToolCallContent, ToolCallLocation, ToolCallUpdate } from './protocol';
 import { TerminalDecoder, overwrite } from './terminalText';
 import type { Block, Change, Item, Location, PlanView, TerminalView, ToolItem } from './view';
 
@@ -128,7 +129,7 @@ export class Transcript {
     }
   }
 
-  private message(kind: 'user' | 'agent' | 'thought', update: MessageUpdate): void {
+  private message(kind: 'user' | 'agent' | 'thought', update: AgentMessage): void {
     const old = this.items.get(update.messageId);
     const text = update.content === undefined ? (old && 'text' in old ? old.text : '') : (update.content ?? []).map(contentText).join('');
     this.put({ kind, id: update.messageId, text });
@@ -161,11 +162,9 @@ export class Transcript {
       item.status = update.status ?? 'pending';
       if (!RUNNING.has(item.status)) item.endedAt ??= this.now();
     }
-    const extra = update._meta?.copydesk;
-    if (extra) {
-      if (extra.fold !== undefined) item.alwaysOpen = extra.fold === 'always-open';
-      item.received = typeof extra.received === 'number' ? extra.received : undefined;
-    }
+    const extra = copydeskMeta(update._meta);
+    if (extra.fold !== undefined) item.alwaysOpen = extra.fold === 'always-open';
+    if (update._meta !== undefined) item.received = extra.received ?? undefined;
     this.put(item);
   }
 
@@ -232,7 +231,7 @@ export function block(content: ToolCallContent, shorten: Shorten): Block {
     case 'diff':
       return {
         type: 'diff',
-        files: content.changes.map(c => [c.oldPath, c.path].filter(path => path !== undefined).map(shorten).join(' → ')),
+        files: content.changes.map(change => paths(change).map(shorten).join(' → ')),
         patch: bounded(content.patch?.text ?? ''),
       };
     case 'terminal':
@@ -243,8 +242,11 @@ export function block(content: ToolCallContent, shorten: Shorten): Block {
 }
 
 export function place(location: ToolCallLocation): Location {
-  const uri = location._meta?.copydesk?.uri;
-  return { path: location.path, target: typeof uri === 'string' ? uri : location.path, line: location.line ?? undefined };
+  return { path: location.path, target: copydeskMeta(location._meta).uri ?? location.path, line: location.line ?? undefined };
+}
+
+function paths(change: DiffChange): string[] {
+  return 'oldPath' in change ? [change.oldPath, change.path] : [change.path];
 }
 
 function contentView(content: ContentBlock): Block {
@@ -256,9 +258,9 @@ function contentView(content: ContentBlock): Block {
     case 'resource_link':
       return { type: 'link', uri: content.uri, name: content.title ?? content.name };
     case 'resource':
-      return content.resource.text === undefined
-        ? { type: 'link', uri: content.resource.uri, name: content.resource.uri }
-        : { type: 'text', text: bounded(content.resource.text) };
+      return 'text' in content.resource
+        ? { type: 'text', text: bounded(content.resource.text) }
+        : { type: 'link', uri: content.resource.uri, name: content.resource.uri };
     default:
       return { type: 'other', text: bounded(JSON.stringify(content, null, 2)) };
   }

@@ -1,7 +1,7 @@
 // What the panel shows: the items of a transcript and the fixed list of messages between the
 // extension host and the webview. Types only; both sides import it.
 
-import type { ConfigOption, PermissionOption, PlanEntry } from './acp';
+import type { PermissionOption, PlanEntry, SessionConfigOption } from './protocol';
 
 export type Block =
   | { type: 'text'; text: string }
@@ -83,7 +83,7 @@ export type FixAction = 'restart' | 'settings' | 'log';
 export interface HeaderView {
   title: string;
   busy: boolean;
-  options: ConfigOption[];
+  options: SessionConfigOption[];
   usage?: { used: number; size: number; cost?: string };
   /** Configuration errors and parts that did not start, in the server's words. */
   problems: string[];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SessionUpdate } from '../src/acp';
+import type { SessionUpdate } from '../src/protocol';
 import { TerminalDecoder, overwrite, visible } from '../src/terminalText';
 import { Transcript } from '../src/transcript';
 import type { Change } from '../src/view';
@@ -29,10 +29,12 @@ test('chunks of one message grow one item and are sent as what was added', () =>
   assert.deepEqual(changes.at(-1), { type: 'append', id: 'm', text: 'lo' });
 });
 
+const ALWAYS_OPEN: Record<string, object> = { copydesk: { fold: 'always-open' } };
+
 test('a call keeps what an update leaves out and loses what it clears', () => {
   const { transcript } = play(
     { sessionUpdate: 'tool_call_update', toolCallId: 't', title: 'Edit a', kind: 'edit', status: 'pending', locations: [{ path: '/a', line: 2 }] },
-    { sessionUpdate: 'tool_call_update', toolCallId: 't', status: 'completed', locations: null, _meta: { copydesk: { fold: 'always-open' } } },
+    { sessionUpdate: 'tool_call_update', toolCallId: 't', status: 'completed', locations: null, _meta: ALWAYS_OPEN },
     { sessionUpdate: 'tool_call_content_chunk', toolCallId: 't', content: { type: 'content', content: text('x') } },
   );
   const [item] = transcript.view().items;

@@ -1,6 +1,6 @@
 // The input: a real textarea, the session's options as pickers, send and stop, usage.
 
-import type { ConfigChoice, ConfigOption } from '../acp';
+import type { SessionConfigOption, SessionConfigSelectOption } from '../protocol';
 import type { HeaderView } from '../view';
 import { button, h } from './dom';
 import { icon } from './icons';
@@ -88,9 +88,9 @@ export class Composer {
     this.input.style.height = `${Math.min(this.input.scrollHeight, 240)}px`;
   }
 
-  private picker(option: ConfigOption): HTMLElement {
+  private picker(option: Extract<SessionConfigOption, { type: 'select' }>): HTMLElement {
     const select = h('select', { 'aria-label': option.name, title: option.description ?? option.name, 'data-config': option.configId });
-    for (const choice of option.options ?? []) {
+    for (const choice of option.options) {
       if ('groupId' in choice) {
         const group = h('optgroup');
         group.label = choice.name;
@@ -100,7 +100,7 @@ export class Composer {
         select.append(choiceElement(choice));
       }
     }
-    select.value = String(option.currentValue ?? '');
+    select.value = option.currentValue;
     select.addEventListener('change', event => {
       if (event.isTrusted) this.actions.setOption(option.configId, select.value);
     });
@@ -119,7 +119,7 @@ export class Composer {
   }
 }
 
-function choiceElement(choice: ConfigChoice): HTMLOptionElement {
+function choiceElement(choice: SessionConfigSelectOption): HTMLOptionElement {
   const element = h('option', { title: choice.description ?? undefined }, choice.name);
   element.value = choice.value;
   return element;

@@ -1,7 +1,7 @@
 // Requests that wait for the person, pinned above the input: the whole command or diff, the
 // server's own options in its order, and words for the agent when something is rejected.
 
-import type { PermissionOption } from '../acp';
+import type { PermissionOption } from '../protocol';
 import type { PermissionView } from '../view';
 import { type BlockActions, drawBlock, drawLocations } from './blocks';
 import { button, h, inlineCode } from './dom';
@@ -66,7 +66,9 @@ export class PermissionsView {
     });
     const body = h('div', { class: 'permission-body' });
     if (permission.command) {
-      body.append(h('pre', { class: 'command', tabindex: '0' }, h('code', {}, permission.command.text)), h('div', { class: 'quiet' }, `in ${permission.command.cwd}`));
+      const { text, cwd } = permission.command;
+      body.append(h('pre', { class: 'command', tabindex: '0' }, h('code', {}, text)));
+      if (!permission.description.includes(cwd)) body.append(h('div', { class: 'quiet' }, `in ${cwd}`));
     }
     body.append(...permission.blocks.map(block => drawBlock(block, this.terminal, this.actions)));
     if (permission.locations.length > 0 && permission.blocks.length === 0) body.append(drawLocations(permission.locations, this.actions));
