@@ -13,6 +13,7 @@ local since_0_11 = vim.fn.has('nvim-0.11') == 1
 ---@field state 'stopped'|'starting'|'ready'
 ---@field stopping boolean the end was asked for
 ---@field waiting fun(problem: string?)[] called once the server is ready, or cannot be
+---@field muted boolean? no notification leaves
 ---@field problem string? why it is not running, for the person
 local connection = { state = 'stopped', stopping = false, waiting = {} }
 
@@ -83,7 +84,41 @@ local function on_exit(code, signal, client_id)
   end)
 end
 
+--- Lets `muted` hold back what vim.lsp sends by itself.
+local function gate(client)
+  local notify = client.rpc.notify
+  client.rpc.notify = function(...)
+    if connection.muted then
+      return true
+    end
+    return notify(...)
+  end
+end
+
+--- Runs `change` while no notification leaves: what vim.lsp would tell of it goes nowhere, and the caller
+--- tells it in a better way. What was waiting before is told first.
+---@param change fun()
+function M.muted(change)
+  local client = M.get()
+  if not client then
+    change()
+    return
+  end
+  local function flush() -- any notification makes vim.lsp send its changes first
+    M.notify('$/setTrace', { value = 'off' })
+  end
+  flush()
+  connection.muted = true
+  local ok, problem = pcall(change)
+  flush()
+  connection.muted = false
+  if not ok then
+    error(problem, 0)
+  end
+end
+
 local function on_init(client)
+  gate(client)
   connection.client, connection.state = client, 'ready'
   if M.listener then
     M.listener.ready(client)

@@ -155,13 +155,19 @@ function M.flush()
   end
 end
 
---- Sends the whole text, for what no line change can say: an end of file with or without newline.
+--- Runs `change` and tells it as one new text, for what no change of lines can say: a final newline
+--- that comes or goes.
 ---@param buf integer
-function M.resend(buf)
+---@param change fun()
+function M.change_whole(buf, change)
   if untitled[buf] then
+    change()
     untitled[buf].pending = true
     send_untitled(buf)
-  elseif named[buf] then
+    return
+  end
+  client.muted(change)
+  if named[buf] then
     client.notify('textDocument/didChange', {
       textDocument = { uri = M.uri(buf), version = M.version(buf) },
       contentChanges = { { text = M.text(buf) } },

@@ -187,18 +187,14 @@ end
 ---@param buf integer
 ---@param newline boolean
 local function set_final_newline(buf, newline)
-  if vim.bo[buf].endofline == newline then
-    return
-  end
   vim.bo[buf].endofline = newline
   if not newline then
     vim.bo[buf].fixendofline = false
   end
-  -- No line changed by this: a version of its own comes from an empty change.
+  -- The option alone is no change of the text: a version of its own comes from an empty one.
   local row = api.nvim_buf_line_count(buf) - 1
   local column = #api.nvim_buf_get_lines(buf, row, row + 1, false)[1]
   api.nvim_buf_set_text(buf, row, column, row, column, { '' })
-  documents.resend(buf)
 end
 
 ---@param buf integer
@@ -212,26 +208,25 @@ local function change(buf, edits)
     local x, y = a.edit.range.start, b.edit.range.start
     return before(y, x) or (not before(x, y) and a.index > b.index)
   end)
-  local final_newline ---@type boolean?
-  break_undo(buf)
-  for _, entry in ipairs(indexed) do
-    local replacement, newline = translate(buf, entry.edit)
-    if newline ~= nil and final_newline == nil then
-      final_newline = newline
+  local function replace_all()
+    break_undo(buf)
+    for _, entry in ipairs(indexed) do
+      local new = translate(buf, entry.edit)
+      local first, last = new.first, new.last
+      api.nvim_buf_set_text(buf, first[1], first[2], last[1], last[2], new.lines)
     end
-    api.nvim_buf_set_text(
-      buf,
-      replacement.first[1],
-      replacement.first[2],
-      replacement.last[1],
-      replacement.last[2],
-      replacement.lines
-    )
+    break_undo(buf)
   end
-  break_undo(buf)
-  if final_newline ~= nil then
-    set_final_newline(buf, final_newline)
+  -- Only the edit nearest the end can decide how the file ends.
+  local _, newline = translate(buf, indexed[1].edit)
+  if newline == nil or newline == vim.bo[buf].endofline then
+    replace_all()
+    return
   end
+  documents.change_whole(buf, function()
+    replace_all()
+    set_final_newline(buf, newline)
+  end)
 end
 
 --- Loads a file for an edit, hidden and quietly.

@@ -4,6 +4,10 @@
 --
 -- Unions of tables are open: a newer server may send members that are not listed here.
 
+---What a message carries beside its own fields.
+---@class copydesk.protocol.Meta
+---@field copydesk? copydesk.protocol.MetaKeys
+
 ---An absolute filesystem path used by the protocol.
 ---@alias copydesk.protocol.AbsolutePath string
 
@@ -17,27 +21,27 @@
 ---@class copydesk.protocol.AgentMessage
 ---@field messageId copydesk.protocol.MessageId A unique identifier for the message.
 ---@field content? copydesk.protocol.ContentBlock[]|vim.NIL Complete replacement content for this message.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---An Agent thought or reasoning message upsert.
 ---@class copydesk.protocol.AgentThought
 ---@field messageId copydesk.protocol.MessageId A unique identifier for the thought message.
 ---@field content? copydesk.protocol.ContentBlock[]|vim.NIL Complete replacement content for this thought message.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Optional annotations for the Client. The Client can use annotations to inform how objects are used or displayed
 ---@class copydesk.protocol.Annotations
 ---@field audience? copydesk.protocol.Role[]|vim.NIL Intended recipients for this content, such as the user or assistant.
 ---@field lastModified? string|vim.NIL Timestamp indicating when the underlying resource was last modified.
 ---@field priority? number|vim.NIL Relative importance of this content when Clients choose what to surface, from 0 (least important) to 1 (most important).
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Audio provided to or from an LLM.
 ---@class copydesk.protocol.AudioContent
 ---@field data string Base64-encoded media payload.
 ---@field mimeType copydesk.protocol.MediaType MIME type describing the encoded media payload.
 ---@field annotations? copydesk.protocol.Annotations|vim.NIL Optional annotations that help Clients decide how to display or route this content.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A command the Agent advertises to the Client.
 ---@alias copydesk.protocol.AvailableCommand copydesk.protocol.AvailableCommand.command
@@ -56,7 +60,7 @@
 ---Available commands are ready or have changed
 ---@class copydesk.protocol.AvailableCommandsUpdate
 ---@field availableCommands copydesk.protocol.AvailableCommand[] Commands the Agent can execute.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---`copydesk/toolCall/background` result.
 ---@class copydesk.protocol.BackgroundResult
@@ -65,17 +69,17 @@
 ---A listed subagent session associated with this session through `subagent_update`.
 ---@class copydesk.protocol.BackgroundSubagent
 ---@field sessionId copydesk.protocol.SessionId The ID of the listed session.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A listed terminal running in the background.
 ---@class copydesk.protocol.BackgroundTerminal
 ---@field terminalId copydesk.protocol.TerminalId The ID of the listed terminal.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A listed tool call whose work continues in the background.
 ---@class copydesk.protocol.BackgroundToolCall
 ---@field toolCallId copydesk.protocol.ToolCallId The ID of the listed tool call.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---One piece of work running independently of the session's foreground work.
 ---@alias copydesk.protocol.BackgroundWork copydesk.protocol.BackgroundWork.terminal|copydesk.protocol.BackgroundWork.tool_call|copydesk.protocol.BackgroundWork.subagent
@@ -97,26 +101,26 @@
 ---@field blob string Base64-encoded bytes for a binary resource payload.
 ---@field uri string URI associated with this resource or media payload.
 ---@field mimeType? copydesk.protocol.MediaType|vim.NIL MIME type describing the encoded media payload.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Cancels the named session's active foreground work and earlier prompts not yet inserted. It does not cancel later submissions or work in the session's latest `background` list.
 ---@class copydesk.protocol.CancelSessionNotification
 ---@field sessionId copydesk.protocol.SessionId The ID of the session whose foreground work to cancel.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Request parameters for cancelling one tool call.
 ---@class copydesk.protocol.CancelToolCallRequest
 ---@field sessionId copydesk.protocol.SessionId The ID of the session that owns the tool call.
 ---@field toolCallId copydesk.protocol.ToolCallId The ID of the tool call to cancel.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Response from cancelling a tool call.
 ---@class copydesk.protocol.CancelToolCallResponse
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---The request was not approved and no option was selected.
 ---@class copydesk.protocol.CancelledPermissionOutcome
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---What the client can do beyond LSP: `capabilities.experimental.copydesk` of `initialize`. An absent marker means that plain LSP is used for the thing.
 ---@class copydesk.protocol.ClientMarkers
@@ -133,18 +137,18 @@
 ---Request parameters for closing an active session.
 ---@class copydesk.protocol.CloseSessionRequest
 ---@field sessionId copydesk.protocol.SessionId The ID of the session to close.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Response from closing a session.
 ---@class copydesk.protocol.CloseSessionResponse
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A slash command the user can invoke by including it in a prompt.
 ---@class copydesk.protocol.Command
 ---@field name string Command name without the leading `/` (e.g., `create_plan`, `research_codebase`).
 ---@field description string Human-readable description of what the command does.
 ---@field input? copydesk.protocol.AvailableCommandInput|vim.NIL Input for the command if required
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Permission request details for a command.
 ---@class copydesk.protocol.CommandPermissionSubject
@@ -152,7 +156,7 @@
 ---@field cwd copydesk.protocol.AbsolutePath The absolute working directory for the command.
 ---@field toolCallId? copydesk.protocol.ToolCallId|vim.NIL The associated tool call, when known. Omitted and `null` are equivalent.
 ---@field terminalId? copydesk.protocol.TerminalId|vim.NIL The associated terminal, when already known. Omitted and `null` are equivalent.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Unique identifier for a context compaction within a session.
 ---@alias copydesk.protocol.CompactionId string
@@ -164,7 +168,7 @@
 ---@class copydesk.protocol.CompactionSummaryChunk
 ---@field compactionId copydesk.protocol.CompactionId ID of the compaction whose summary receives this content.
 ---@field content copydesk.protocol.ContentBlock One content block to append.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. This metadata is scoped to the chunk and does not patch stored metadata.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A context compaction upsert. The first notification fixes the compaction's timeline position. Later updates with the same ID patch that entity in place.
 ---@class copydesk.protocol.CompactionUpdate
@@ -172,17 +176,17 @@
 ---@field status? copydesk.protocol.CompactionStatus|vim.NIL Current lifecycle status.
 ---@field summary? copydesk.protocol.ContentBlock[]|vim.NIL Complete replacement user-displayable summary content for the compaction.
 ---@field error? string|vim.NIL Human-readable error details for the compaction.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Session configuration options have been updated.
 ---@class copydesk.protocol.ConfigOptionUpdate
 ---@field configOptions copydesk.protocol.SessionConfigOption[] The full set of configuration options and their current values.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Standard content block (text, images, resources).
 ---@class copydesk.protocol.Content
 ---@field content copydesk.protocol.ContentBlock The actual content block.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Content blocks represent displayable information in the Agent Client Protocol.
 ---@alias copydesk.protocol.ContentBlock copydesk.protocol.ContentBlock.text|copydesk.protocol.ContentBlock.image|copydesk.protocol.ContentBlock.audio|copydesk.protocol.ContentBlock.resource_link|copydesk.protocol.ContentBlock.resource
@@ -211,28 +215,28 @@
 ---@class copydesk.protocol.ContentChunk
 ---@field messageId copydesk.protocol.MessageId A unique identifier for the message this chunk belongs to.
 ---@field content copydesk.protocol.ContentBlock A single item of content
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. This metadata is scoped to the chunk and does not patch stored metadata.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Cost information for a session.
 ---@class copydesk.protocol.Cost
 ---@field amount number Total cumulative cost for session.
 ---@field currency string Unit of `amount`: an ISO 4217 currency code (e.g., "USD", "EUR") for money, or another unit such as "credits".
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Request parameters for deleting an existing session from `session/list`.
 ---@class copydesk.protocol.DeleteSessionRequest
 ---@field sessionId copydesk.protocol.SessionId The ID of the session to delete.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Response from deleting a session.
 ---@class copydesk.protocol.DeleteSessionResponse
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---File changes produced by a tool call.
 ---@class copydesk.protocol.Diff
 ---@field changes copydesk.protocol.DiffChange[] Structured file changes described by this diff. Agents MUST include at least one entry.
 ---@field patch? copydesk.protocol.DiffPatch|vim.NIL Renderable patch text for some or all of the structured changes.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---One file-level change described by a `Diff`.
 ---@alias copydesk.protocol.DiffChange copydesk.protocol.DiffChange.add|copydesk.protocol.DiffChange.delete|copydesk.protocol.DiffChange.modify|copydesk.protocol.DiffChange.move|copydesk.protocol.DiffChange.copy
@@ -241,35 +245,35 @@
 ---@class copydesk.protocol.DiffChange.add: copydesk.protocol.DiffPathChange
 ---@field fileType? copydesk.protocol.DiffFileType|vim.NIL File content kind after the operation (for `delete`, of the deleted file).
 ---@field mimeType? copydesk.protocol.MediaType|vim.NIL MIME type of the file contents after the operation (for `delete`, of the deleted file).
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field operation "add"
 
 ---A file was deleted.
 ---@class copydesk.protocol.DiffChange.delete: copydesk.protocol.DiffPathChange
 ---@field fileType? copydesk.protocol.DiffFileType|vim.NIL File content kind after the operation (for `delete`, of the deleted file).
 ---@field mimeType? copydesk.protocol.MediaType|vim.NIL MIME type of the file contents after the operation (for `delete`, of the deleted file).
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field operation "delete"
 
 ---A file was modified in place.
 ---@class copydesk.protocol.DiffChange.modify: copydesk.protocol.DiffPathChange
 ---@field fileType? copydesk.protocol.DiffFileType|vim.NIL File content kind after the operation (for `delete`, of the deleted file).
 ---@field mimeType? copydesk.protocol.MediaType|vim.NIL MIME type of the file contents after the operation (for `delete`, of the deleted file).
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field operation "modify"
 
 ---A file was moved or renamed.
 ---@class copydesk.protocol.DiffChange.move: copydesk.protocol.DiffPathPairChange
 ---@field fileType? copydesk.protocol.DiffFileType|vim.NIL File content kind after the operation (for `delete`, of the deleted file).
 ---@field mimeType? copydesk.protocol.MediaType|vim.NIL MIME type of the file contents after the operation (for `delete`, of the deleted file).
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field operation "move"
 
 ---A file was copied.
 ---@class copydesk.protocol.DiffChange.copy: copydesk.protocol.DiffPathPairChange
 ---@field fileType? copydesk.protocol.DiffFileType|vim.NIL File content kind after the operation (for `delete`, of the deleted file).
 ---@field mimeType? copydesk.protocol.MediaType|vim.NIL MIME type of the file contents after the operation (for `delete`, of the deleted file).
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field operation "copy"
 
 ---Kind of file content represented by a diff change.
@@ -279,7 +283,7 @@
 ---@class copydesk.protocol.DiffPatch
 ---@field format copydesk.protocol.DiffPatchFormat Patch format. The only ACP-defined value is `git_patch`.
 ---@field text string Patch text in the format named by `format`.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Text patch format used by `DiffPatch`.
 ---@alias copydesk.protocol.DiffPatchFormat "git_patch"|string
@@ -313,7 +317,7 @@
 ---@class copydesk.protocol.EmbeddedResource
 ---@field resource copydesk.protocol.EmbeddedResourceResource Embedded resource payload, either text or binary data.
 ---@field annotations? copydesk.protocol.Annotations|vim.NIL Optional annotations that help Clients decide how to display or route this content.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Resource content that can be embedded in a message.
 ---@alias copydesk.protocol.EmbeddedResourceResource copydesk.protocol.TextResourceContents|copydesk.protocol.BlobResourceContents
@@ -325,7 +329,7 @@
 ---@class copydesk.protocol.EnvVariable
 ---@field name string The name of the environment variable.
 ---@field value string The value to set for the environment variable.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---JSON-RPC error object.
 ---@class copydesk.protocol.Error
@@ -337,7 +341,7 @@
 ---@alias copydesk.protocol.ErrorCode -32700|-32600|-32601|-32602|-32603|-32800|-32000|-32002|-32022|string
 
 ---Schema for the `data` field of an error: the shapes ACP defines, or any other value.
----@alias copydesk.protocol.ErrorData copydesk.protocol.UnsupportedProtocolVersionErrorData|copydesk.protocol.SessionNotFoundErrorData|any
+---@alias copydesk.protocol.ErrorData any
 
 ---Why a request failed: `error.data` of every `copydesk` error.
 ---@class copydesk.protocol.ErrorData2
@@ -360,7 +364,7 @@
 ---@class copydesk.protocol.HttpHeader
 ---@field name string The name of the HTTP header.
 ---@field value string The value to set for the HTTP header.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---An optionally-sized icon that can be displayed in a user interface.
 ---@class copydesk.protocol.Icon
@@ -368,7 +372,7 @@
 ---@field mimeType? copydesk.protocol.MediaType|vim.NIL Optional MIME type override if the source MIME type is missing or generic.
 ---@field sizes? string[]|vim.NIL Optional array of strings that specify sizes at which the icon can be used. Each string SHOULD be in `WxH` format (e.g., `"48x48"`, `"96x96"`) or `"any"` for scalable formats like SVG.
 ---@field theme? copydesk.protocol.IconTheme|vim.NIL Optional theme this icon is designed for.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Theme an icon is designed for.
 ---@alias copydesk.protocol.IconTheme "light"|"dark"|string
@@ -383,7 +387,7 @@
 ---@class copydesk.protocol.IdleStateUpdate.end_turn
 ---@field usage? copydesk.protocol.Usage|vim.NIL **UNSTABLE**
 ---@field background? copydesk.protocol.BackgroundWork[]|vim.NIL Work running independently of foreground work, as a complete snapshot.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field stopReason? string|vim.NIL Why foreground work stopped. The value selects one of this type's variants, which may add fields of their own.
 ---@field stopReason "end_turn"
 
@@ -391,7 +395,7 @@
 ---@class copydesk.protocol.IdleStateUpdate.max_tokens
 ---@field usage? copydesk.protocol.Usage|vim.NIL **UNSTABLE**
 ---@field background? copydesk.protocol.BackgroundWork[]|vim.NIL Work running independently of foreground work, as a complete snapshot.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field stopReason? string|vim.NIL Why foreground work stopped. The value selects one of this type's variants, which may add fields of their own.
 ---@field stopReason "max_tokens"
 
@@ -399,7 +403,7 @@
 ---@class copydesk.protocol.IdleStateUpdate.max_turn_requests
 ---@field usage? copydesk.protocol.Usage|vim.NIL **UNSTABLE**
 ---@field background? copydesk.protocol.BackgroundWork[]|vim.NIL Work running independently of foreground work, as a complete snapshot.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field stopReason? string|vim.NIL Why foreground work stopped. The value selects one of this type's variants, which may add fields of their own.
 ---@field stopReason "max_turn_requests"
 
@@ -407,7 +411,7 @@
 ---@class copydesk.protocol.IdleStateUpdate.refusal
 ---@field usage? copydesk.protocol.Usage|vim.NIL **UNSTABLE**
 ---@field background? copydesk.protocol.BackgroundWork[]|vim.NIL Work running independently of foreground work, as a complete snapshot.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field stopReason? string|vim.NIL Why foreground work stopped. The value selects one of this type's variants, which may add fields of their own.
 ---@field stopReason "refusal"
 
@@ -415,7 +419,7 @@
 ---@class copydesk.protocol.IdleStateUpdate.cancelled
 ---@field usage? copydesk.protocol.Usage|vim.NIL **UNSTABLE**
 ---@field background? copydesk.protocol.BackgroundWork[]|vim.NIL Work running independently of foreground work, as a complete snapshot.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field stopReason? string|vim.NIL Why foreground work stopped. The value selects one of this type's variants, which may add fields of their own.
 ---@field stopReason "cancelled"
 
@@ -423,7 +427,7 @@
 ---@class copydesk.protocol.IdleStateUpdate.error: copydesk.protocol.ErrorStopReason
 ---@field usage? copydesk.protocol.Usage|vim.NIL **UNSTABLE**
 ---@field background? copydesk.protocol.BackgroundWork[]|vim.NIL Work running independently of foreground work, as a complete snapshot.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field stopReason? string|vim.NIL Why foreground work stopped. The value selects one of this type's variants, which may add fields of their own.
 ---@field stopReason "error"
 
@@ -431,7 +435,7 @@
 ---@class copydesk.protocol.IdleStateUpdate.7
 ---@field usage? copydesk.protocol.Usage|vim.NIL **UNSTABLE**
 ---@field background? copydesk.protocol.BackgroundWork[]|vim.NIL Work running independently of foreground work, as a complete snapshot.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field stopReason? string|vim.NIL Why foreground work stopped. The value selects one of this type's variants, which may add fields of their own.
 ---@field stopReason? vim.NIL
 
@@ -441,19 +445,19 @@
 ---@field mimeType copydesk.protocol.MediaType MIME type describing the encoded media payload.
 ---@field uri? string|vim.NIL URI associated with this resource or media payload.
 ---@field annotations? copydesk.protocol.Annotations|vim.NIL Optional annotations that help Clients decide how to display or route this content.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Request parameters for listing existing sessions.
 ---@class copydesk.protocol.ListSessionsRequest
 ---@field cwd? copydesk.protocol.AbsolutePath|vim.NIL Filter sessions by working directory. Must be an absolute path.
 ---@field cursor? copydesk.protocol.SessionListCursor|vim.NIL Opaque cursor token from a previous response's nextCursor field for cursor-based pagination
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Response from listing sessions.
 ---@class copydesk.protocol.ListSessionsResponse
 ---@field sessions copydesk.protocol.SessionInfo[] Array of session information objects.
 ---@field nextCursor? copydesk.protocol.SessionListCursor|vim.NIL Opaque cursor token. If present, pass this in the next request's cursor parameter to fetch the next page. Omitted and `null` are equivalent and mean there are no more results. An empty string is a valid cursor, not the end of results.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Configuration for connecting to an MCP (Model Context Protocol) server.
 ---@alias copydesk.protocol.McpServer copydesk.protocol.McpServer.http|copydesk.protocol.McpServer.stdio
@@ -471,7 +475,7 @@
 ---@field name string Human-readable name identifying this MCP server. MUST be unique within `mcpServers`.
 ---@field url string URL to the MCP server.
 ---@field headers? copydesk.protocol.HttpHeader[] HTTP headers to set when making requests to the MCP server. Headers the MCP transport defines are owned by the transport, and Agents use the transport's values for them.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Stdio transport configuration for MCP.
 ---@class copydesk.protocol.McpServerStdio
@@ -479,7 +483,7 @@
 ---@field command copydesk.protocol.AbsolutePath Path to the MCP server executable. Must be an absolute path.
 ---@field args? string[] Command-line arguments to pass to the MCP server.
 ---@field env? copydesk.protocol.EnvVariable[] Environment variables to set when launching the MCP server. Names SHOULD be unique. Agents MAY reject duplicates with `-32602`, and otherwise the last entry wins.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---An Internet media type identifying the format of protocol content.
 ---@alias copydesk.protocol.MediaType string
@@ -506,21 +510,21 @@
 ---@field additionalDirectories? copydesk.protocol.AbsolutePath[] Additional workspace roots for this session. Each path MUST be absolute.
 ---@field mcpServers? copydesk.protocol.McpServer[] List of MCP (Model Context Protocol) servers for the Agent to connect to.
 ---@field systemPrompt? copydesk.protocol.SystemPrompt|vim.NIL System-level instructions for the new session.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Response from creating a new session.
 ---@class copydesk.protocol.NewSessionResponse
 ---@field sessionId copydesk.protocol.SessionId Unique identifier for the created session.
 ---@field configOptions? copydesk.protocol.SessionConfigOption[] Initial session configuration options.
 ---@field availableCommands? copydesk.protocol.AvailableCommand[] Initial commands the Agent can execute in this session.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Fire-and-forget information for the user.
 ---@class copydesk.protocol.Notice
 ---@field severity copydesk.protocol.NoticeSeverity Presentation severity hint.
 ---@field title string Required non-empty plain-text title that can stand alone.
 ---@field description? string|vim.NIL Optional plain-text detail or guidance.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Severity hint for a session notice.
 ---@alias copydesk.protocol.NoticeSeverity "info"|"warning"|"error"|string
@@ -534,7 +538,7 @@
 ---@field optionId copydesk.protocol.PermissionOptionId Identifier for this permission option. MUST be unique within the request.
 ---@field name string Human-readable label to display to the user.
 ---@field kind copydesk.protocol.PermissionOptionKind What selecting this option means. Clients can also use it to choose how to display the option.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Unique identifier for a permission option.
 ---@alias copydesk.protocol.PermissionOptionId string
@@ -551,7 +555,7 @@
 ---@field content string Human-readable description of what this task aims to accomplish. May contain Markdown.
 ---@field priority copydesk.protocol.PlanEntryPriority The relative importance of this task. Used to indicate which tasks are most critical to the overall goal.
 ---@field status copydesk.protocol.PlanEntryStatus Current execution status of this task.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Priority levels for plan entries.
 ---@alias copydesk.protocol.PlanEntryPriority "high"|"medium"|"low"|string
@@ -566,24 +570,24 @@
 ---@class copydesk.protocol.PlanItems
 ---@field planId copydesk.protocol.PlanId The plan ID to update.
 ---@field entries copydesk.protocol.PlanEntry[] The list of tasks to be accomplished.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A plan represented as Markdown.
 ---@class copydesk.protocol.PlanMarkdown
 ---@field planId copydesk.protocol.PlanId The plan ID to update.
 ---@field content string The complete plan as Markdown, not just the text that changed.
 ---@field path? copydesk.protocol.AbsolutePath|vim.NIL The absolute path of the file that holds this plan.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Removal notice for a plan identified by ID.
 ---@class copydesk.protocol.PlanRemoved
 ---@field planId copydesk.protocol.PlanId The plan ID to remove. Clients MUST ignore a removal for an unknown ID.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A content update for a plan identified by ID.
 ---@class copydesk.protocol.PlanUpdate
 ---@field plan copydesk.protocol.PlanUpdateContent Replaces the whole plan with this `planId`, even if its `type` changes.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Updated content for a plan.
 ---@alias copydesk.protocol.PlanUpdateContent copydesk.protocol.PlanUpdateContent.items|copydesk.protocol.PlanUpdateContent.markdown
@@ -606,12 +610,12 @@
 ---@field sessionId copydesk.protocol.SessionId The ID of the session to send this user message to
 ---@field prompt copydesk.protocol.ContentBlock[] The blocks of content that compose the user's message.
 ---@field idempotencyKey? copydesk.protocol.IdempotencyKey|vim.NIL Identifies one prompt submission within this session.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Response acknowledging that a user prompt was inserted into the ACP conversation.
 ---@class copydesk.protocol.PromptResponse
 ---@field messageId copydesk.protocol.MessageId Identifies the user message inserted into the ACP conversation.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Protocol version identifier.
 ---@alias copydesk.protocol.ProtocolVersion number
@@ -630,7 +634,7 @@
 
 ---Marks the end of the history replay requested by `session/resume`.
 ---@class copydesk.protocol.ReplayComplete
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Inclusive cursor describing where replayed session history begins.
 ---@alias copydesk.protocol.ReplayFrom copydesk.protocol.ReplayFrom.start
@@ -641,7 +645,7 @@
 
 ---Inclusive replay cursor requesting replay from the start of retained conversation history.
 ---@class copydesk.protocol.ReplayFromStart
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---The outcome of a permission request.
 ---@alias copydesk.protocol.RequestPermissionOutcome copydesk.protocol.RequestPermissionOutcome.cancelled|copydesk.protocol.RequestPermissionOutcome.selected
@@ -661,12 +665,12 @@
 ---@field description? string|vim.NIL Optional human-readable explanation of why permission is needed.
 ---@field subject? copydesk.protocol.RequestPermissionSubject|vim.NIL Optional structured context about the operation requiring permission.
 ---@field options copydesk.protocol.PermissionOption[] Available permission options for the user to choose from. Must contain at least one option.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Response to a permission request.
 ---@class copydesk.protocol.RequestPermissionResponse
 ---@field outcome copydesk.protocol.RequestPermissionOutcome The user's decision on the permission request.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---The operation requiring permission.
 ---@alias copydesk.protocol.RequestPermissionSubject copydesk.protocol.RequestPermissionSubject.tool_call|copydesk.protocol.RequestPermissionSubject.command
@@ -688,7 +692,7 @@
 ---The foreground workflow as a whole is blocked on user action.
 ---@class copydesk.protocol.RequiresActionStateUpdate
 ---@field background? copydesk.protocol.BackgroundWork[]|vim.NIL Work running independently of foreground work, as a complete snapshot.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A link to a resource that the receiver may be able to read, included in a prompt or tool call result.
 ---@class copydesk.protocol.ResourceLink
@@ -700,7 +704,7 @@
 ---@field mimeType? copydesk.protocol.MediaType|vim.NIL MIME type describing the encoded media payload.
 ---@field size? number|vim.NIL Optional size of the linked resource in bytes, if known.
 ---@field annotations? copydesk.protocol.Annotations|vim.NIL Optional annotations that help Clients decide how to display or route this content.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Request parameters for resuming an existing session.
 ---@class copydesk.protocol.ResumeSessionRequest
@@ -710,13 +714,13 @@
 ---@field mcpServers? copydesk.protocol.McpServer[] List of MCP servers to connect to for this session.
 ---@field replayFrom? copydesk.protocol.ReplayFrom|vim.NIL Inclusive cursor describing where conversation replay begins.
 ---@field systemPrompt? copydesk.protocol.SystemPrompt|vim.NIL System-level instructions for the resumed session.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Response from resuming an existing session.
 ---@class copydesk.protocol.ResumeSessionResponse
 ---@field configOptions? copydesk.protocol.SessionConfigOption[] Current session configuration options.
 ---@field availableCommands? copydesk.protocol.AvailableCommand[] Current commands the Agent can execute in this session.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---The sender or recipient of messages and data in a conversation.
 ---@alias copydesk.protocol.Role "assistant"|"user"|string
@@ -724,7 +728,7 @@
 ---Foreground work is in progress.
 ---@class copydesk.protocol.RunningStateUpdate
 ---@field background? copydesk.protocol.BackgroundWork[]|vim.NIL Work running independently of foreground work, as a complete snapshot.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---`copydesk/editor/save` parameters.
 ---@class copydesk.protocol.SaveParams
@@ -743,7 +747,7 @@
 ---Identifies the option the user chose, whether it allows or rejects the operation.
 ---@class copydesk.protocol.SelectedPermissionOutcome
 ---@field optionId copydesk.protocol.PermissionOptionId The ID of the option the user selected from this request's `options`.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---What the server offers: `capabilities.experimental.copydesk` of the `initialize` result.
 ---@class copydesk.protocol.ServerMarkers
@@ -753,7 +757,7 @@
 
 ---Capability to cancel work in a subagent session without ending that session.
 ---@class copydesk.protocol.SessionCancelCapabilities
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A boolean on/off toggle session configuration option payload.
 ---@class copydesk.protocol.SessionConfigBoolean
@@ -774,7 +778,7 @@
 ---@field name string Human-readable label for the option.
 ---@field description? string|vim.NIL Optional description for the Client to display to the user.
 ---@field category? copydesk.protocol.SessionConfigOptionCategory|vim.NIL Optional semantic category for this option (UX only).
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field type "select"
 
 ---Boolean on/off toggle.
@@ -783,7 +787,7 @@
 ---@field name string Human-readable label for the option.
 ---@field description? string|vim.NIL Optional description for the Client to display to the user.
 ---@field category? copydesk.protocol.SessionConfigOptionCategory|vim.NIL Optional semantic category for this option (UX only).
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field type "boolean"
 
 ---Semantic category for a session configuration option.
@@ -799,14 +803,14 @@
 ---@field groupId copydesk.protocol.SessionConfigGroupId Identifier for this group. MUST be unique within the option.
 ---@field name string Human-readable label for this group.
 ---@field options copydesk.protocol.SessionConfigSelectOption[] The set of option values in this group. MUST contain at least one value.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A possible value for a session configuration option.
 ---@class copydesk.protocol.SessionConfigSelectOption
 ---@field value copydesk.protocol.SessionConfigValueId Unique identifier for this option value.
 ---@field name string Human-readable label for this option value.
 ---@field description? string|vim.NIL Optional description for this option value.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Possible values for a session configuration option.
 ---@alias copydesk.protocol.SessionConfigSelectOptions copydesk.protocol.SessionConfigSelectOption[]|copydesk.protocol.SessionConfigSelectGroup[]
@@ -824,13 +828,13 @@
 ---@field additionalDirectories? copydesk.protocol.AbsolutePath[] Additional workspace roots reported for this session. Each path MUST be absolute.
 ---@field title? string|vim.NIL Human-readable title for the session
 ---@field updatedAt? string|vim.NIL RFC 3339 timestamp of last activity.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Update to session metadata. All fields are optional to support partial updates.
 ---@class copydesk.protocol.SessionInfoUpdate
 ---@field title? string|vim.NIL Human-readable title for the session. Set to null to clear.
 ---@field updatedAt? string|vim.NIL RFC 3339 timestamp of last activity. Set to null to clear.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---An opaque cursor used to paginate `session/list` results.
 ---@alias copydesk.protocol.SessionListCursor string
@@ -843,23 +847,23 @@
 ---@field senderMessageId? copydesk.protocol.MessageId|vim.NIL On an incoming view, the `messageId` of the same message's outgoing view in the sender's transcript.
 ---@field recipientMessageId? copydesk.protocol.MessageId|vim.NIL On an outgoing view, the `messageId` of the same message's incoming view in the recipient's transcript.
 ---@field content? copydesk.protocol.ContentBlock[]|vim.NIL Omitted leaves content unchanged. `null` clears it. A concrete array replaces the whole content collection.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A streamed content block of an inter-session message.
 ---@class copydesk.protocol.SessionMessageChunk
 ---@field messageId copydesk.protocol.MessageId Identifier of this message within the enclosing session's transcript.
 ---@field content copydesk.protocol.ContentBlock A single content block appended to the message.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. This metadata is scoped to the chunk and does not patch stored metadata.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Data for the `-32002` (Resource not found) error when a session-scoped request names a session that does not exist or is not active.
 ---@class copydesk.protocol.SessionNotFoundErrorData
 ---@field sessionId copydesk.protocol.SessionId The session ID from the request.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A display-only reference to another session that this tool call operates on, such as a subagent it created, delegated to, or is waiting on.
 ---@class copydesk.protocol.SessionReference
 ---@field sessionId copydesk.protocol.SessionId The referenced session.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Different types of updates that can be sent while a session exists.
 ---@alias copydesk.protocol.SessionUpdate copydesk.protocol.SessionUpdate.user_message_chunk|copydesk.protocol.SessionUpdate.user_message|copydesk.protocol.SessionUpdate.agent_message_chunk|copydesk.protocol.SessionUpdate.agent_message|copydesk.protocol.SessionUpdate.agent_thought_chunk|copydesk.protocol.SessionUpdate.agent_thought|copydesk.protocol.SessionUpdate.state_update|copydesk.protocol.SessionUpdate.tool_call_content_chunk|copydesk.protocol.SessionUpdate.tool_call_update|copydesk.protocol.SessionUpdate.terminal_update|copydesk.protocol.SessionUpdate.terminal_output_chunk|copydesk.protocol.SessionUpdate.plan_update|copydesk.protocol.SessionUpdate.plan_removed|copydesk.protocol.SessionUpdate.available_commands_update|copydesk.protocol.SessionUpdate.config_option_update|copydesk.protocol.SessionUpdate.session_info_update|copydesk.protocol.SessionUpdate.usage_update|copydesk.protocol.SessionUpdate.notice|copydesk.protocol.SessionUpdate.compaction_update|copydesk.protocol.SessionUpdate.compaction_summary_chunk|copydesk.protocol.SessionUpdate.replay_complete|copydesk.protocol.SessionUpdate.subagent_update|copydesk.protocol.SessionUpdate.session_message|copydesk.protocol.SessionUpdate.session_message_chunk
@@ -967,7 +971,7 @@
 ---@class copydesk.protocol.SetSessionConfigOptionRequest.id
 ---@field sessionId copydesk.protocol.SessionId The ID of the session to set the configuration option for.
 ---@field configId copydesk.protocol.SessionConfigId The ID of the configuration option to set.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field type "id"
 ---@field value copydesk.protocol.SessionConfigValueId The value ID.
 
@@ -975,14 +979,14 @@
 ---@class copydesk.protocol.SetSessionConfigOptionRequest.boolean
 ---@field sessionId copydesk.protocol.SessionId The ID of the session to set the configuration option for.
 ---@field configId copydesk.protocol.SessionConfigId The ID of the configuration option to set.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 ---@field type "boolean"
 ---@field value boolean The boolean value.
 
 ---Response to `session/set_config_option` method.
 ---@class copydesk.protocol.SetSessionConfigOptionResponse
 ---@field configOptions copydesk.protocol.SessionConfigOption[] The full set of configuration options and their current values.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A snapshot of the session's aggregate foreground activity.
 ---@alias copydesk.protocol.StateUpdate copydesk.protocol.StateUpdate.running|copydesk.protocol.StateUpdate.idle|copydesk.protocol.StateUpdate.requires_action|copydesk.protocol.StateUpdate.unknown
@@ -1027,7 +1031,7 @@
 ---Client-initiated session mutations permitted for a specific subagent session.
 ---@class copydesk.protocol.SubagentSessionCapabilities
 ---@field cancel? copydesk.protocol.SessionCancelCapabilities|vim.NIL Permits the Client to cancel this child's current work without ending the session. Omitted and `null` are equivalent and mean unsupported. An object (including `{}`) means supported.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Notification that the enclosing parent session created and owns a child session.
 ---@class copydesk.protocol.SubagentUpdate
@@ -1038,13 +1042,13 @@
 ---@field state? copydesk.protocol.StateUpdate|vim.NIL The child's current foreground state, mirrored onto its parent association.
 ---@field cwd? copydesk.protocol.AbsolutePath|vim.NIL The child's working directory. Must be an absolute path.
 ---@field additionalDirectories? copydesk.protocol.AbsolutePath[]|vim.NIL Additional workspace roots for the child. Each path MUST be absolute.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Client-provided system-level instructions for a session.
 ---@class copydesk.protocol.SystemPrompt
 ---@field mode copydesk.protocol.SystemPromptMode How the Agent combines `content` with its own instructions.
 ---@field content copydesk.protocol.ContentBlock[] The system prompt content.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---How the Agent combines a Client-provided system prompt with its own instructions.
 ---@alias copydesk.protocol.SystemPromptMode "append"|"override"|string
@@ -1052,22 +1056,22 @@
 ---A display-only reference to an Agent-owned terminal.
 ---@class copydesk.protocol.Terminal
 ---@field terminalId copydesk.protocol.TerminalId The ID of the terminal to display.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Capability to cancel a terminal with `terminal/cancel`.
 ---@class copydesk.protocol.TerminalCancelCapabilities
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Client-initiated controls a terminal currently supports.
 ---@class copydesk.protocol.TerminalCapabilities
 ---@field cancel? copydesk.protocol.TerminalCancelCapabilities|vim.NIL Permits the Client to cancel this terminal with `terminal/cancel`.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Exit information for an Agent-owned terminal.
 ---@class copydesk.protocol.TerminalExitStatus
 ---@field exitCode? number|vim.NIL Process exit code as the platform reports it, when known. Negative values are allowed, for example signed Windows exit codes. Omitted and `null` are equivalent.
 ---@field signal? string|vim.NIL Signal that terminated the process, when known.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Unique identifier for an Agent-owned terminal within a session.
 ---@alias copydesk.protocol.TerminalId string
@@ -1075,19 +1079,19 @@
 ---An authoritative replacement snapshot of terminal output bytes.
 ---@class copydesk.protocol.TerminalOutput
 ---@field data string Base64-encoded replacement terminal output bytes.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A chunk of bytes appended to an Agent-owned terminal's output.
 ---@class copydesk.protocol.TerminalOutputChunk
 ---@field terminalId copydesk.protocol.TerminalId The terminal receiving these bytes.
 ---@field data string Independently base64-encoded terminal output bytes.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. This metadata is scoped to the chunk and does not patch stored metadata.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---The size of an Agent-owned terminal in character cells.
 ---@class copydesk.protocol.TerminalSize
 ---@field cols number Number of columns. At least 1.
 ---@field rows number Number of rows. At least 1.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---An upsert for the stored state of an Agent-owned terminal.
 ---@class copydesk.protocol.TerminalUpdate
@@ -1098,34 +1102,34 @@
 ---@field exitStatus? copydesk.protocol.TerminalExitStatus|vim.NIL Exit information. A concrete object marks the terminal as exited.
 ---@field size? copydesk.protocol.TerminalSize|vim.NIL The terminal size the command runs with, when known.
 ---@field capabilities? copydesk.protocol.TerminalCapabilities|vim.NIL Client-initiated controls this terminal currently supports, such as cancellation.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---All text that was typed after the command name is provided as input.
 ---@class copydesk.protocol.TextCommandInput
 ---@field hint string A hint to display when the input hasn't been provided yet
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Text provided to or from an LLM.
 ---@class copydesk.protocol.TextContent
 ---@field text string Text payload carried by this content block.
 ---@field annotations? copydesk.protocol.Annotations|vim.NIL Optional annotations that help Clients decide how to display or route this content.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Text-based resource contents.
 ---@class copydesk.protocol.TextResourceContents
 ---@field text string Text payload carried by this content block.
 ---@field uri string URI associated with this resource or media payload.
 ---@field mimeType? copydesk.protocol.MediaType|vim.NIL MIME type describing the encoded media payload.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Capability to cancel a tool call with `tool_call/cancel`.
 ---@class copydesk.protocol.ToolCallCancelCapabilities
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Client-initiated controls a tool call currently supports.
 ---@class copydesk.protocol.ToolCallCapabilities
 ---@field cancel? copydesk.protocol.ToolCallCancelCapabilities|vim.NIL Permits the Client to cancel this tool call with `tool_call/cancel`.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Content produced by a tool call.
 ---@alias copydesk.protocol.ToolCallContent copydesk.protocol.ToolCallContent.content|copydesk.protocol.ToolCallContent.diff|copydesk.protocol.ToolCallContent.terminal|copydesk.protocol.ToolCallContent.session
@@ -1150,7 +1154,7 @@
 ---@class copydesk.protocol.ToolCallContentChunk
 ---@field toolCallId copydesk.protocol.ToolCallId The ID of the tool call this content belongs to.
 ---@field content copydesk.protocol.ToolCallContent A single item of content produced by the tool call.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize. This metadata is scoped to the chunk and does not patch stored metadata.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Unique identifier for a tool call within a session.
 ---@alias copydesk.protocol.ToolCallId string
@@ -1159,7 +1163,7 @@
 ---@class copydesk.protocol.ToolCallLocation
 ---@field path copydesk.protocol.AbsolutePath The absolute file path being accessed or modified.
 ---@field line? number|vim.NIL Optional 1-based line number within the file. Omitted and `null` are equivalent and mean no specific line. `0` is invalid.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---`copydesk/tool/call` parameters.
 ---@class copydesk.protocol.ToolCallParams
@@ -1171,7 +1175,7 @@
 ---Permission request details for a tool call.
 ---@class copydesk.protocol.ToolCallPermissionSubject
 ---@field toolCall copydesk.protocol.ToolCallUpdate Details about the tool call requiring permission.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Names one tool call of a session: `copydesk/toolCall/cancel` and `copydesk/toolCall/background`.
 ---@class copydesk.protocol.ToolCallRef
@@ -1199,7 +1203,7 @@
 ---@field rawInput? any Raw input parameters sent to the tool.
 ---@field rawOutput? any Raw output returned by the tool.
 ---@field capabilities? copydesk.protocol.ToolCallCapabilities|vim.NIL Client-initiated controls this tool call currently supports, such as cancellation.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---One tool as the model sees it.
 ---@class copydesk.protocol.ToolInfo
@@ -1230,19 +1234,19 @@
 ---The Agent cannot currently determine foreground activity.
 ---@class copydesk.protocol.UnknownStateUpdate
 ---@field background? copydesk.protocol.BackgroundWork[]|vim.NIL Work running independently of foreground work, as a complete snapshot.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Data for the `-32022` (Unsupported protocol version) error.
 ---@class copydesk.protocol.UnsupportedProtocolVersionErrorData
 ---@field requested copydesk.protocol.ProtocolVersion The protocol version the Client requested.
 ---@field supported copydesk.protocol.ProtocolVersion[] The protocol versions the Agent supports.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Notification containing a session update from the Agent.
 ---@class copydesk.protocol.UpdateSessionNotification
 ---@field sessionId copydesk.protocol.SessionId The ID of the session this update pertains to.
 ---@field update copydesk.protocol.SessionUpdate The actual update content.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---**UNSTABLE**
 ---@class copydesk.protocol.Usage
@@ -1252,20 +1256,20 @@
 ---@field thoughtTokens? number|vim.NIL Thought/reasoning tokens for the completed work.
 ---@field cachedReadTokens? number|vim.NIL Cache read tokens for the completed work.
 ---@field cachedWriteTokens? number|vim.NIL Cache write tokens for the completed work.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted and `null` are equivalent and mean no metadata. Implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Context window and cost update for a session.
 ---@class copydesk.protocol.UsageUpdate
 ---@field used number Tokens currently in context.
 ---@field size number Total context window size in tokens.
 ---@field cost? copydesk.protocol.Cost|vim.NIL Cumulative session cost.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---A user message upsert.
 ---@class copydesk.protocol.UserMessage
 ---@field messageId copydesk.protocol.MessageId A unique identifier for the message.
 ---@field content? copydesk.protocol.ContentBlock[]|vim.NIL Complete replacement content for this message.
----@field _meta? table<string, any>|vim.NIL The _meta property is reserved by ACP to allow Clients and Agents to attach additional metadata to their interactions. Omitted leaves the stored metadata unchanged. `null` clears it. An object patches the stored metadata by top-level key: keys it omits are unchanged, a key set to `null` is removed, and any other value replaces that key's stored value without merging nested objects. Beyond this patch rule, implementations MUST NOT assign meaning to keys they do not recognize.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Every method by name.
 ---@class copydesk.protocol.Methods

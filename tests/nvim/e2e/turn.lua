@@ -119,6 +119,76 @@ T['twenty edits arrive while the person types: nothing is lost'] = function()
   check(c:lua('return turns'), { 'end_turn' })
 end
 
+--- One edit of a file open and clean in the editor, approved; gives the child after the turn.
+local function approved(files, name, steps)
+  local model = child.model(steps)
+  local c = child.with_server(model, { files = files })
+  local buf = c:edit(name)
+  c:cmd('Copydesk send go')
+  c:wait(pending)
+  c:cmd('Copydesk approve')
+  c:wait('#turns > 0')
+  check(c:lua('return turns'), { 'end_turn' }, table.concat(model.results(), '\n'))
+  return c, buf, model
+end
+
+local function card_statuses(c)
+  return c:lua([[
+    local statuses = {}
+    for _, entry in ipairs(require('copydesk.session').entries()) do
+      if entry.call then statuses[#statuses + 1] = entry.call.status end
+    end
+    return statuses
+  ]])
+end
+
+T['a clean buffer is saved once the edit is approved'] = function()
+  local c, buf = approved(
+    { ['a.txt'] = 'one\ntwo\n' },
+    'a.txt',
+    { read_step('a.txt'), edit_step('a.txt', 'two', 'TWO') }
+  )
+  check(c:lines(buf), { 'one', 'TWO' })
+  check(c:disk('a.txt'), 'one\nTWO\n')
+  check(c:lua('return vim.bo[...].modified', buf), false)
+end
+
+T['a CRLF file stays one on disk'] = function()
+  local c = approved(
+    { ['a.txt'] = 'one\r\ntwo\r\n' },
+    'a.txt',
+    { read_step('a.txt'), edit_step('a.txt', 'two', 'TWO\nthree') }
+  )
+  check(c:disk('a.txt'), 'one\r\nTWO\r\nthree\r\n')
+end
+
+T['a text without final newline is written as it is'] = function()
+  local write =
+    { calls = { { name = 'Write', input = { file_path = 'a.txt', content = 'x\ny' } } } }
+  local c = approved({ ['a.txt'] = 'one\ntwo\n' }, 'a.txt', { read_step('a.txt'), write })
+  check(card_statuses(c), { 'completed', 'completed' })
+  check(c:disk('a.txt'), 'x\ny')
+end
+
+T['an empty open file is filled'] = function()
+  local write =
+    { calls = { { name = 'Write', input = { file_path = 'a.txt', content = 'x\ny\n' } } } }
+  local c, buf = approved({ ['a.txt'] = '' }, 'a.txt', { read_step('a.txt'), write })
+  check(card_statuses(c), { 'completed', 'completed' })
+  check(c:lines(buf), { 'x', 'y' })
+  check(c:disk('a.txt'), 'x\ny\n')
+end
+
+T['a file without final newline keeps that'] = function()
+  local c = approved(
+    { ['a.txt'] = 'one\ntwo' },
+    'a.txt',
+    { read_step('a.txt'), edit_step('a.txt', 'two', 'TWO') }
+  )
+  check(card_statuses(c), { 'completed', 'completed' })
+  check(c:disk('a.txt'):gsub('\n$', ''), 'one\nTWO')
+end
+
 T['a rejection changes nothing and its words reach the model'] = function()
   local model =
     child.model({ read_step('a.txt'), edit_step('a.txt', 'one', 'ONE'), { text = 'As you like.' } })

@@ -49,12 +49,19 @@ end
 
 T['a removed final newline stays removed on disk'] = function()
   local c = edits_to('one\ntwo\n', { { 1, 0, 2, 0, 'TWO' } }, { 'one', 'TWO' })
+  check(#c:received('textDocument/didChange'), 1, 'told as one change')
   c:cmd('write')
   check(c:disk('a.txt'), 'one\nTWO')
 end
 
 T['a final newline is added'] = function()
   local c = edits_to('one', { { 0, 3, 0, 3, '\n' } }, { 'one' })
+  check(#c:received('textDocument/didChange'), 1, 'told as one change')
+  c:type('ox<Esc>')
+  c:wait('vim.api.nvim_buf_line_count(0) == 2')
+  check(c:server_text(c:uri('a.txt')), 'one\nx\n')
+  c:type('u')
+  c:wait('vim.api.nvim_buf_line_count(0) == 1')
   c:cmd('write')
   check(c:disk('a.txt'), 'one\n')
 end
