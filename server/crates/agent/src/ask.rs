@@ -60,20 +60,64 @@ pub async fn permission(
 ) -> Permission {
     let suggestion = question.suggestion.clone();
     let request = request(shared, question);
-    let _waiting = Waiting::begin(shared);
-    let answer = loop {
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Permission::Cancelled,
-            answer = shared.world.editor.ask(request.clone()) => break answer,
-            // A client that came back is shown the question again.
-            () = shared.ask_again.notified() => {}
-        }
-    };
+    let answer = put(shared, request, cancel).await;
     match answer {
         Answer::Cancelled => Permission::Cancelled,
         Answer::Nobody => Permission::Nobody { rule: suggestion },
         Answer::Selected { option, extras } => selected(shared, &option, extras, suggestion),
+    }
+}
+
+/// Offers to save files before something reads them; tells whether the person wants it.
+pub async fn save(
+    shared: &Arc<Shared>,
+    title: String,
+    files: &[String],
+    cancel: &CancellationToken,
+) -> Save {
+    let request_id = uuid::Uuid::new_v4().simple().to_string();
+    let options = vec![
+        option(ALLOW_ONCE, "Allow once: save and run", PermissionOptionKind::AllowOnce),
+        option(REJECT_ONCE, "Reject: run without saving", PermissionOptionKind::RejectOnce),
+    ];
+    let request = RequestPermissionRequest::new(shared.id.clone(), title, options)
+        .description(format!(
+            "The command may read these files, whose changes are only in the editor:\n{}",
+            files.join("\n")
+        ))
+        .meta(copydesk(json!({ "requestId": request_id, "files": files })));
+    match put(shared, request, cancel).await {
+        Answer::Selected { option, .. } if option == ALLOW_ONCE => Save::Yes,
+        Answer::Selected { .. } | Answer::Nobody => Save::No,
+        Answer::Cancelled => Save::Cancelled,
+    }
+}
+
+/// The answer to the offer to save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Save {
+    /// Save them.
+    Yes,
+    /// Run without.
+    No,
+    /// The turn was cancelled.
+    Cancelled,
+}
+
+/// Shows a question until it is answered, again whenever a client comes back.
+async fn put(
+    shared: &Arc<Shared>,
+    request: RequestPermissionRequest,
+    cancel: &CancellationToken,
+) -> Answer {
+    let _waiting = Waiting::begin(shared);
+    loop {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Answer::Cancelled,
+            answer = shared.world.editor.ask(request.clone()) => return answer,
+            () = shared.ask_again.notified() => {}
+        }
     }
 }
 

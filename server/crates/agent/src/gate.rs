@@ -21,6 +21,7 @@ use crate::repair::{Repaired, repair};
 use crate::session::Shared;
 use crate::tool::{Access, Call, Caller, Content, Cx, Entry, Failure, Output};
 use crate::tools;
+use crate::unsaved;
 
 /// A call as it arrives.
 #[derive(Clone, Debug)]
@@ -214,6 +215,12 @@ async fn permitted(shared: &Arc<Shared>, prepared: Prepared, cancel: &Cancellati
     shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(started));
     if !access.is_read_only() {
         shared.transcript.sync();
+    }
+    if let Some(command) = &access.command {
+        match unsaved::before_command(shared, command, cancel).await {
+            Ok(note) => notes.extend(note),
+            Err(failure) => return ended(shared, &request.id, failure),
+        }
     }
     let cx = context(shared, &request, approval, cancel);
     let output = cancellable(cancel, call.run(&cx)).await;

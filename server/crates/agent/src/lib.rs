@@ -24,4 +24,5 @@ pub mod tool;
 pub mod tools;
 pub mod transcript;
 mod turn;
+mod unsaved;
 pub mod world;

@@ -49,6 +49,23 @@ impl Place {
         Ok(Target { location: resolved.location, real, inside: resolved.inside })
     }
 
+    /// The same workspace, seen from another current folder.
+    pub fn from(&self, cwd: &Path) -> Place {
+        Place { cwd: cwd.to_path_buf(), ..self.clone() }
+    }
+
+    /// The workspace's folders: as they were opened, and what links lead to.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> = self.roots.paths().map(Path::to_path_buf).collect();
+        for path in self.roots.paths() {
+            let real = self.roots.locate(path).real;
+            if !folders.contains(&real) {
+                folders.push(real);
+            }
+        }
+        folders
+    }
+
     /// The path as people read it: relative to the current folder or a root where it lies inside.
     pub fn shown(&self, location: &Location) -> String {
         match location {

@@ -3,7 +3,7 @@
 //! Invariant: everything the outside calls here changes state and returns; the waiting is done by
 //! the session's own task. A cancelled turn makes no further model request.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +17,7 @@ use protocol::acp::{
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+use vfs::Location;
 
 use crate::artifacts::Artifacts;
 use crate::editor::Status;
@@ -68,6 +69,7 @@ struct Control {
     roots: Arc<vfs::Roots>,
     cwd: PathBuf,
     rules: Vec<Rule>,
+    edited: BTreeSet<Location>,
     queue: VecDeque<Prompt>,
     history: Vec<Message>,
     turn: Option<CancellationToken>,
@@ -139,6 +141,7 @@ impl Session {
                 roots: start.place.roots,
                 cwd: start.place.cwd,
                 rules: Vec::new(),
+                edited: BTreeSet::new(),
                 queue: VecDeque::new(),
                 history: start.history,
                 turn: None,
@@ -303,6 +306,16 @@ impl Shared {
     /// Forgets the remembered rule of this text.
     pub fn forget_rule(&self, text: &str) {
         self.lock().rules.retain(|it| it.text != text);
+    }
+
+    /// Files this session changed.
+    pub fn edited(&self) -> BTreeSet<Location> {
+        self.lock().edited.clone()
+    }
+
+    /// Notes that this session changed a file.
+    pub fn note_edit(&self, location: &Location) {
+        self.lock().edited.insert(location.clone());
     }
 
     /// Whether a turn runs.

@@ -1,7 +1,8 @@
 //! Decides whether a call may run: the only place that does.
 //!
-//! Invariant: deny beats ask beats allow, in every mode. Sensitive paths stay closed and power files
-//! always ask, unless a rule of the person's own names the path. What is decided depends only on the
+//! Invariant: deny beats ask beats allow, in every mode. Sensitive paths stay closed unless a rule of
+//! the person's own names the path, power files always ask, and in a folder that is not trusted nothing
+//! is changed or run unasked but for what the person allowed in this session. What is decided depends only on the
 //! access (data), the rules, the mode and the trust, never on which tool asks.
 
 mod rules;
@@ -13,7 +14,7 @@ use crate::place::{Place, Target};
 use crate::settings::Mode;
 use crate::tool::Access;
 
-pub use rules::{Decision, Rule, RuleError, Rules};
+pub use rules::{Decision, Rule, RuleError, Rules, Touch};
 
 /// What the engine decided.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,10 +44,13 @@ pub fn decide(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -
     if let Some(verdict) = forbidden(tool, access, place, policy) {
         return verdict;
     }
+    let granted = policy.rules.of_session();
+    let rules = if policy.trusted { policy.rules } else { &granted };
+    let policy = &Policy { rules, ..*policy };
     let asks = [
         rule_ask(tool, access, place, policy),
-        read_ask(access, place, policy),
-        write_ask(access, place, policy),
+        read_ask(tool, access, place, policy),
+        write_ask(tool, access, place, policy),
         command_ask(access, place, policy),
     ];
     asks.into_iter().flatten().next().unwrap_or(Verdict::Allow)
@@ -63,17 +67,20 @@ fn forbidden(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) ->
             "denied by the rule `{rule}`. Do not try another way; tell the person if it is needed."
         )));
     }
-    for target in access.reads.iter().chain(&access.writes) {
-        let Some(path) = target.paths().into_iter().find(|it| vfs::is_sensitive(it)) else {
-            continue;
-        };
-        let write = access.writes.contains(target);
-        if !policy.rules.names_path(path, write, place) {
+    let reads = access.reads.iter().map(|it| (it, Touch::Read));
+    let writes = access.writes.iter().map(|it| (it, Touch::Write));
+    for (target, touch) in reads.chain(writes) {
+        let closed =
+            |it: &&Path| vfs::is_sensitive(it) && !policy.rules.names_path(it, touch, place);
+        if let Some(path) = target.paths().into_iter().find(closed) {
             return Some(denied(format!(
                 "denied: {} holds secrets (keys, credentials or an environment file) and is never \
                  read or written. Work without it, or ask the person to add the rule `{}({})`.",
                 path.display(),
-                if write { "Edit" } else { "Read" },
+                match touch {
+                    Touch::Read => "Read",
+                    Touch::Write => "Edit",
+                },
                 rules::absolute_pattern(path),
             )));
         }
@@ -91,7 +98,7 @@ fn forbidden(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) ->
             return Some(denied("denied: plan mode is active, jobs are not stopped.".into()));
         }
         if let Some(command) = &access.command
-            && !(policy.trusted && shell::is_read_only(&command.script, place))
+            && !(policy.trusted && shell::is_read_only(&command.script, &place.from(&command.cwd)))
         {
             return Some(denied(
                 "denied: plan mode is active and this command may change something. Use the \
@@ -108,11 +115,13 @@ fn rule_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> 
     Some(Verdict::Ask { reason: format!("the rule `{rule}` asks"), suggestion: None })
 }
 
-fn read_ask(access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
-    let outside = access.reads.iter().find(|it| !it.inside && !is_artifact(it))?;
-    if policy.mode == Mode::Auto || policy.rules.allows_read(outside, place) {
+fn read_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
+    if policy.mode == Mode::Auto && policy.trusted {
         return None;
     }
+    let asks =
+        |it: &&Target| !it.inside && !is_artifact(it) && !policy.rules.allows_read(tool, it, place);
+    let outside = access.reads.iter().find(asks)?;
     let pattern = first_path(outside).map(|it| format!("Read({})", rules::absolute_pattern(it)));
     Some(Verdict::Ask {
         reason: format!("{} lies outside the workspace", outside.location),
@@ -120,11 +129,16 @@ fn read_ask(access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdi
     })
 }
 
-fn write_ask(access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
-    access.writes.iter().find_map(|target| write_ask_one(target, place, policy))
+fn write_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
+    access.writes.iter().find_map(|target| write_ask_one(tool, target, place, policy))
 }
 
-fn write_ask_one(target: &Target, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
+fn write_ask_one(
+    tool: &str,
+    target: &Target,
+    place: &Place,
+    policy: &Policy<'_>,
+) -> Option<Verdict> {
     if policy.mode == Mode::Plan {
         return None;
     }
@@ -137,7 +151,7 @@ fn write_ask_one(target: &Target, place: &Place, policy: &Policy<'_>) -> Option<
             suggestion: None,
         });
     }
-    if policy.rules.allows_write(target, place) {
+    if policy.rules.allows_write(tool, target, place) {
         return None;
     }
     let pattern = first_path(target).map(|it| format!("Edit({})", rules::pattern_for(it, place)));
@@ -158,15 +172,23 @@ fn write_ask_one(target: &Target, place: &Place, policy: &Policy<'_>) -> Option<
 
 fn command_ask(access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
     let command = access.command.as_ref()?;
+    let place = &place.from(&command.cwd);
     if let Some(path) = shell::sensitive_argument(&command.script, place) {
         return Some(Verdict::Ask {
-            reason: format!("the command names {path}, which holds secrets"),
+            reason: format!("the command names {path}, which may hold secrets"),
             suggestion: None,
         });
     }
     if let Some(path) = shell::power_argument(&command.script, place) {
         return Some(Verdict::Ask {
             reason: format!("the command may write {path}"),
+            suggestion: None,
+        });
+    }
+    let outside = |it: &String| place.target(it).is_ok_and(|target| !target.inside);
+    if let Some(path) = shell::redirected(&command.script).into_iter().find(outside) {
+        return Some(Verdict::Ask {
+            reason: format!("the command writes {path}, which lies outside the workspace"),
             suggestion: None,
         });
     }
@@ -183,7 +205,8 @@ fn command_ask(access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Ve
 
 /// Judged below the workspace folder, whose own path says nothing.
 fn is_power_file(path: &Path, place: &Place) -> bool {
-    let below = place.roots.paths().find_map(|root| path.strip_prefix(root).ok());
+    let folders = place.folders();
+    let below = folders.iter().find_map(|root| path.strip_prefix(root).ok());
     vfs::is_power_file(below.unwrap_or(path))
 }
 

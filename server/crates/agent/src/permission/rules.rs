@@ -69,7 +69,10 @@ impl Rule {
         let (name, specifier) = match trimmed.split_once('(') {
             Some((name, rest)) => {
                 let inner = rest.strip_suffix(')').ok_or(error("the parenthesis is not closed"))?;
-                (name.trim(), Some(inner.trim()).filter(|it| !it.is_empty() && *it != "*"))
+                if inner.trim().is_empty() {
+                    return Err(error("nothing stands in the parentheses"));
+                }
+                (name.trim(), Some(inner.trim()).filter(|it| *it != "*"))
             }
             None => (trimmed, None),
         };
@@ -107,6 +110,8 @@ pub struct Rules {
 const WRITES: [&str; 2] = ["Edit", "Write"];
 const READS: &str = "Read";
 const SHELL: &str = "Bash";
+/// The scope of what the person allowed while the session ran.
+const SESSION: &str = "session";
 
 impl Rules {
     /// The first rule of this decision that the call falls under.
@@ -117,25 +122,43 @@ impl Rules {
         access: &Access,
         place: &Place,
     ) -> Option<&Rule> {
+        let command = access.command.as_ref();
+        let from = command.map(|it| place.from(&it.cwd));
+        let from = from.as_ref().unwrap_or(place);
+        let names = |rule: &Rule, words: Vec<String>| {
+            let mut targets = words.iter().filter_map(|it| from.target(it).ok());
+            targets.any(|it| touches(rule, &it, from))
+        };
         self.of(decision).find(|rule| {
-            if rule.specifier.is_none() && rule.tool == tool {
-                return true;
-            }
-            if WRITES.contains(&rule.tool.as_str()) {
-                return access.writes.iter().any(|it| touches(rule, it, place));
-            }
-            if rule.tool == READS {
-                return access.reads.iter().any(|it| touches(rule, it, place));
-            }
-            if rule.tool == SHELL {
-                let command = access.command.as_ref();
-                return command.is_some_and(|it| match &rule.specifier {
+            let own = rule.tool == tool;
+            let mut reads = access.reads.iter();
+            let mut writes = access.writes.iter();
+            match rule.tool.as_str() {
+                _ if own && rule.specifier.is_none() => true,
+                SHELL => command.is_some_and(|it| match &rule.specifier {
                     None => true,
                     Some(pattern) => shell::any_part_matches(&it.script, pattern),
-                });
+                }),
+                name if WRITES.contains(&name) => {
+                    writes.any(|it| touches(rule, it, place))
+                        || command.is_some_and(|it| names(rule, shell::written(&it.script)))
+                }
+                READS => {
+                    let named = rule.specifier.is_some();
+                    reads.any(|it| touches(rule, it, place))
+                        || command
+                            .filter(|_| named)
+                            .is_some_and(|it| names(rule, shell::argument_paths(&it.script)))
+                }
+                _ => own && reads.chain(writes).any(|it| touches(rule, it, place)),
             }
-            false
         })
+    }
+
+    /// The rules without what settings allow: deny, ask and what the person allowed in this session.
+    pub fn of_session(&self) -> Rules {
+        let kept = |it: &&Rule| it.decision != Decision::Allow || it.scope == SESSION;
+        Rules { all: self.all.iter().filter(kept).cloned().collect() }
     }
 
     /// A rule of this decision that names the tool and nothing else.
@@ -147,14 +170,17 @@ impl Rules {
     }
 
     /// Whether an allow rule covers reading the target, link and real path both.
-    pub fn allows_read(&self, target: &Target, place: &Place) -> bool {
-        self.of(Decision::Allow).any(|rule| rule.tool == READS && covers(rule, target, place))
+    pub fn allows_read(&self, tool: &str, target: &Target, place: &Place) -> bool {
+        self.of(Decision::Allow)
+            .any(|rule| (rule.tool == READS || rule.tool == tool) && covers(rule, target, place))
     }
 
     /// Whether an allow rule covers writing the target, link and real path both.
-    pub fn allows_write(&self, target: &Target, place: &Place) -> bool {
-        self.of(Decision::Allow)
-            .any(|rule| WRITES.contains(&rule.tool.as_str()) && covers(rule, target, place))
+    pub fn allows_write(&self, tool: &str, target: &Target, place: &Place) -> bool {
+        self.of(Decision::Allow).any(|rule| {
+            let named = WRITES.contains(&rule.tool.as_str()) || rule.tool == tool;
+            named && covers(rule, target, place)
+        })
     }
 
     /// Whether allow rules cover every part of a command.
@@ -168,8 +194,7 @@ impl Rules {
     }
 
     /// Whether the person's own allow rule names this very path rather than a whole folder.
-    pub fn names_path(&self, path: &Path, write: impl Into<Touch>, place: &Place) -> bool {
-        let touch = write.into();
+    pub fn names_path(&self, path: &Path, touch: Touch, place: &Place) -> bool {
         self.of(Decision::Allow).any(|rule| {
             let kind = match touch {
                 Touch::Read => rule.tool == READS,
@@ -177,7 +202,7 @@ impl Rules {
             };
             let literal = rule.specifier.as_deref().is_some_and(|it| !it.contains(['*', '?', '[']));
             let own = rule.scope != "project" && rule.scope != "local";
-            kind && literal && own && matches_path(rule, path, place)
+            kind && literal && own && matches_path(rule, path, place, Reach::Itself)
         })
     }
 
@@ -193,12 +218,6 @@ pub enum Touch {
     Read,
     /// The file is changed.
     Write,
-}
-
-impl From<bool> for Touch {
-    fn from(write: bool) -> Touch {
-        if write { Touch::Write } else { Touch::Read }
-    }
 }
 
 /// A pattern that matches exactly this path from anywhere.
@@ -229,7 +248,7 @@ fn escaped(path: &str) -> String {
 fn touches(rule: &Rule, target: &Target, place: &Place) -> bool {
     match &rule.specifier {
         None => true,
-        Some(_) => target.paths().iter().any(|it| matches_path(rule, it, place)),
+        Some(_) => target.paths().iter().any(|it| matches_path(rule, it, place, Reach::Below)),
     }
 }
 
@@ -239,18 +258,30 @@ fn covers(rule: &Rule, target: &Target, place: &Place) -> bool {
         None => target.inside,
         Some(_) => {
             let paths = target.paths();
-            !paths.is_empty() && paths.iter().all(|it| matches_path(rule, it, place))
+            !paths.is_empty() && paths.iter().all(|it| matches_path(rule, it, place, Reach::Below))
         }
     }
 }
 
-fn matches_path(rule: &Rule, path: &Path, place: &Place) -> bool {
+/// What a pattern that matches a folder says of the files in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Nothing.
+    Itself,
+    /// They match too.
+    Below,
+}
+
+fn matches_path(rule: &Rule, path: &Path, place: &Place, reach: Reach) -> bool {
     let Some(specifier) = &rule.specifier else { return true };
     let (bases, pattern) = anchored(specifier, place);
     bases.iter().any(|base| {
         let Ok(rest) = path.strip_prefix(base) else { return false };
         let Some(matcher) = matcher(base, &pattern) else { return false };
-        matcher.matched_path_or_any_parents(rest, false).is_ignore()
+        match reach {
+            Reach::Itself => matcher.matched(rest, false).is_ignore(),
+            Reach::Below => matcher.matched_path_or_any_parents(rest, false).is_ignore(),
+        }
     })
 }
 
@@ -264,11 +295,11 @@ fn anchored(specifier: &str, place: &Place) -> (Vec<PathBuf>, String) {
         return (vec![home], format!("/{rest}"));
     }
     if specifier.starts_with('/') {
-        return (place.roots.paths().map(Path::to_path_buf).collect(), specifier.to_string());
+        return (place.folders(), specifier.to_string());
     }
     let relative = specifier.strip_prefix("./").unwrap_or(specifier);
-    let mut bases = vec![place.cwd.clone()];
-    bases.extend(place.roots.paths().map(Path::to_path_buf));
+    let mut bases = vec![place.cwd.clone(), place.roots.locate(&place.cwd).real];
+    bases.extend(place.folders());
     (bases, relative.to_string())
 }
 

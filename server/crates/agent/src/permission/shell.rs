@@ -4,13 +4,69 @@
 //! command with substitutions, redirections, subshells or unbalanced quotes is not "simple": no
 //! allow rule covers it, while deny rules look into every part of it.
 
+mod split;
+
 use crate::place::Place;
-use crate::tool::Failure;
+
+use split::unquoted;
+pub use split::{Parts, split, words};
 
 /// Programs whose every run could be anything: never suggested for "always".
 const INTERPRETERS: &[&str] = &[
-    "sh", "bash", "zsh", "dash", "fish", "python", "python3", "node", "npx", "deno", "bun", "ruby",
-    "perl", "php", "lua", "sudo", "doas", "su", "env", "xargs", "eval", "exec", "ssh", "pwsh",
+    "sh",
+    "bash",
+    "zsh",
+    "dash",
+    "ksh",
+    "fish",
+    "python",
+    "pypy",
+    "node",
+    "npx",
+    "tsx",
+    "deno",
+    "bun",
+    "bunx",
+    "pnpx",
+    "uvx",
+    "pipx",
+    "ruby",
+    "perl",
+    "php",
+    "lua",
+    "awk",
+    "gawk",
+    "sudo",
+    "doas",
+    "su",
+    "env",
+    "xargs",
+    "eval",
+    "exec",
+    "source",
+    ".",
+    "ssh",
+    "pwsh",
+    "busybox",
+    "setsid",
+    "parallel",
+    "watch",
+    "osascript",
+    "docker",
+    "podman",
+    "kubectl",
+];
+
+/// Package managers' ways to run anything.
+const RUNNERS: &[(&str, &str)] = &[
+    ("npm", "exec"),
+    ("pnpm", "dlx"),
+    ("pnpm", "exec"),
+    ("yarn", "dlx"),
+    ("yarn", "exec"),
+    ("uv", "run"),
+    ("poetry", "run"),
+    ("pipenv", "run"),
 ];
 
 /// Programs that only run another one.
@@ -25,153 +81,137 @@ const READ_ONLY: &[&str] = &[
 /// Git commands that only read.
 const READ_ONLY_GIT: &[&str] = &["status", "log", "diff", "show", "rev-parse", "ls-files", "blame"];
 
-/// Options that make a reading program write or run something.
+/// Long options, in any abbreviation, that make a reading program write or run something, or read
+/// names from elsewhere.
 const UNSAFE_OPTIONS: &[&str] = &[
-    "--output",
-    "-o",
-    "--ext-diff",
-    "--textconv",
-    "-c",
-    "--exec-path",
-    "--pre",
-    "--hostname-bin",
-    "-f",
-    "--follow",
-    "-F",
-    "--files0-from",
+    "output",
+    "ext-diff",
+    "textconv",
+    "exec-path",
+    "open-files-in-pager",
+    "pre",
+    "hostname-bin",
+    "file",
+    "files0-from",
 ];
 
-/// A command split where the shell splits it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
-    /// The commands between `;`, `&`, `|` and line ends, outside quotes.
-    pub commands: Vec<String>,
-    /// Whether quoting, substitutions, redirections or grouping go beyond a plain list of commands.
-    pub opaque: bool,
-}
+/// What makes `find` more than a search.
+const FIND_ACTIONS: &[&str] = &[
+    "-exec",
+    "-execdir",
+    "-ok",
+    "-okdir",
+    "-delete",
+    "-fprint",
+    "-fprintf",
+    "-fls",
+    "-fprint0",
+    "-files0-from",
+];
 
-/// Splits a script.
-pub fn split(script: &str) -> Parts {
-    let mut parts = Parts::default();
-    let mut current = String::new();
-    let mut quote: Option<char> = None;
-    let mut chars = script.chars().peekable();
-    while let Some(it) = chars.next() {
-        match (quote, it) {
-            (Some('\''), '\'') => {
-                quote = None;
-                current.push(it);
-            }
-            (Some('\''), _) => current.push(it),
-            (_, '\\') => {
-                current.push(it);
-                match chars.next() {
-                    Some(next) => current.push(next),
-                    None => parts.opaque = true,
-                }
-            }
-            (_, '`') => {
-                parts.opaque = true;
-                current.push(it);
-            }
-            (_, '$') => {
-                // Any expansion can become any word.
-                parts.opaque = true;
-                current.push(it);
-            }
-            (Some('"'), '"') => {
-                quote = None;
-                current.push(it);
-            }
-            (Some(_), _) => current.push(it),
-            (None, '\'' | '"') => {
-                quote = Some(it);
-                current.push(it);
-            }
-            (None, ';' | '|' | '&' | '\n') => {
-                push(&mut parts.commands, &mut current);
-            }
-            (None, '(' | ')' | '{' | '}' | '<' | '>') => {
-                parts.opaque = true;
-                current.push(it);
-            }
-            (None, '#') if current.is_empty() || current.ends_with(char::is_whitespace) => {
-                parts.opaque = true;
-                current.push(it);
-            }
-            (None, _) => current.push(it),
-        }
-    }
-    parts.opaque |= quote.is_some();
-    push(&mut parts.commands, &mut current);
-    parts
-}
+/// Programs that show names and facts, never content: harmless whatever a pattern expands to.
+const NAMES_ONLY: &[&str] = &["ls", "echo", "stat", "du", "basename", "dirname", "realpath"];
 
-/// Whether every part of a simple script falls under one of the patterns or only reads.
+/// Programs that write the files they are given.
+const WRITERS: &[&str] = &[
+    "rm", "rmdir", "unlink", "shred", "mv", "cp", "install", "ln", "tee", "touch", "truncate",
+    "dd", "sed", "patch", "chmod", "chown",
+];
+
+/// Whether every part of a simple script falls under one of the patterns.
 pub fn every_part_matches(script: &str, patterns: &[&str]) -> bool {
     let parts = split(script);
     let covered = |command: &String| {
         let bare = unwrapped(command);
         patterns.iter().any(|pattern| matches(&bare, pattern) || matches(command, pattern))
     };
-    !parts.opaque && !parts.commands.is_empty() && parts.commands.iter().all(covered)
+    let plain = !parts.opaque && !parts.background && !parts.commands.is_empty();
+    plain && parts.commands.iter().all(covered)
 }
 
 /// Whether any part of a script, however hidden, falls under the pattern.
 pub fn any_part_matches(script: &str, pattern: &str) -> bool {
+    let script = script.replace("\\\n", "");
     let whole = script.trim();
-    let pieces = whole.split(|it: char| ";|&\n`(){}<>\"'".contains(it)).map(str::to_string);
-    let parts = split(script).commands.into_iter().chain(pieces).chain([whole.to_string()]);
-    parts.into_iter().any(|part| {
-        let mut rest = unquoted(part.trim());
-        loop {
-            if matches(&rest, pattern) || matches(&basename_first(&rest), pattern) {
-                return true;
-            }
-            // `sudo x`, `env A=1 x`, `xargs x`, `find -exec x`: each later word may be a command.
-            match rest.split_once(char::is_whitespace) {
-                Some((_, tail)) if !tail.trim().is_empty() => rest = tail.trim().to_string(),
-                Some(_) | None => return false,
-            }
-        }
+    // `{rm,x}` is `rm x`.
+    let comma = if whole.contains('{') { "," } else { "" };
+    let pieces = whole.split(|it: char| ";|&\n`(){}<>\"'".contains(it) || comma.contains(it));
+    let parts = split(whole).commands;
+    let all = parts.iter().map(String::as_str).chain(pieces).chain([whole]);
+    all.into_iter().any(|part| {
+        let words = unquoted(part);
+        let words: Vec<&str> = words.split_whitespace().collect();
+        // `sudo x`, `env A=1 x`, `xargs x`, `find -exec x`: each word may begin a command.
+        (0..words.len()).any(|from| {
+            let words = &words[from..];
+            let name = words[0].rsplit('/').next().unwrap_or(words[0]);
+            let rest = words[1..].join(" ");
+            [
+                words.join(" "),
+                format!("{name} {rest}"),
+                format!("{name} {}", past_options(name, &words[1..])),
+            ]
+            .iter()
+            .any(|it| matches(it, pattern))
+        })
     })
 }
 
-/// Whether a script only reads inside the workspace, so that it may run unasked.
+/// Whether a script only reads inside the workspace, so that it may run unasked. It starts in the
+/// place's current folder.
 pub fn is_read_only(script: &str, place: &Place) -> bool {
     let parts = split(script);
-    if parts.opaque || parts.commands.is_empty() || backgrounds(script) {
+    let inside = place.target(".").is_ok_and(|it| it.inside);
+    if parts.opaque || parts.background || parts.commands.is_empty() || !inside {
         return false;
     }
     parts.commands.iter().all(|command| {
         let Ok(words) = words(command) else { return false };
         let Some((program, arguments)) = words.split_first() else { return false };
-        let options_safe = !arguments.iter().any(|it| {
-            let name = it.split_once('=').map_or(it.as_str(), |(name, _)| name);
-            UNSAFE_OPTIONS.contains(&name)
-        });
         let known = match program.as_str() {
             "git" => arguments.first().is_some_and(|it| READ_ONLY_GIT.contains(&it.as_str())),
-            "find" => !arguments.iter().any(|it| {
-                [
-                    "-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf", "-fls",
-                    "-fprint0",
-                ]
-                .contains(&it.as_str())
-            }),
+            "find" => !arguments.iter().any(|it| FIND_ACTIONS.contains(&it.as_str())),
             other => READ_ONLY.contains(&other),
         };
-        known && options_safe && arguments.iter().all(|it| stays_inside(it, place))
+        known
+            && (parts.globs.is_empty() || NAMES_ONLY.contains(&program.as_str()))
+            && !arguments.iter().any(|it| is_unsafe_option(program, it))
+            && arguments.iter().all(|it| stays_inside(it, place))
     })
 }
 
-/// The first word of a script that names a file with secrets.
+fn is_unsafe_option(program: &str, argument: &str) -> bool {
+    if let Some(long) = argument.strip_prefix("--") {
+        let name = long.split('=').next().unwrap_or(long);
+        let unsafe_here = |it: &&str| !name.is_empty() && it.starts_with(name);
+        return UNSAFE_OPTIONS.iter().any(unsafe_here)
+            || (program == "tail" && ["follow", "retry"].iter().any(unsafe_here));
+    }
+    let Some(short) = argument.strip_prefix('-').filter(|_| program != "find") else {
+        return false;
+    };
+    let letters: &[char] = match program {
+        "tail" => &['f', 'F'],
+        // Patterns are read from a file.
+        "grep" | "rg" => &['f'],
+        "git" => &['O'],
+        _ => &[],
+    };
+    // A value right behind its letter, such as `-f/etc/passwd`.
+    short.contains('/') || short.contains(letters)
+}
+
+/// The first word of a script that names a file with secrets, or a pattern that may.
 pub fn sensitive_argument(script: &str, place: &Place) -> Option<String> {
-    argument_paths(script).find(|it| {
+    let hidden = split(script).globs.into_iter().find(|it| {
+        it.split('/').any(|part| part.starts_with('.') && part.contains(['*', '?', '[']))
+    });
+    let is_secret = |it: &String| {
         place
             .target(it)
             .is_ok_and(|target| target.paths().iter().any(|path| vfs::is_sensitive(path)))
-    })
+    };
+    argument_paths(script).into_iter().find(is_secret).or(hidden)
 }
 
 /// The first word of a script, other than of one that only reads, that names a file which grants power.
@@ -179,7 +219,7 @@ pub fn power_argument(script: &str, place: &Place) -> Option<String> {
     if is_read_only(script, place) {
         return None;
     }
-    argument_paths(script).find(|it| {
+    argument_paths(script).into_iter().find(|it| {
         it.contains(['/', '.'])
             && place.target(it).is_ok_and(|target| {
                 target.paths().iter().any(|path| super::is_power_file(path, place))
@@ -187,17 +227,56 @@ pub fn power_argument(script: &str, place: &Place) -> Option<String> {
     })
 }
 
+/// Files a script says it sends output to.
+pub fn redirected(script: &str) -> Vec<String> {
+    let mut targets = split(script).redirected;
+    if script.contains(['`', '$']) {
+        // Within a substitution quotes begin anew.
+        targets.extend(split(&unquoted(script)).redirected);
+    }
+    targets.retain(|it| {
+        !it.bytes().all(|it| it.is_ascii_digit() || it == b'-')
+            && !["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"].contains(&it.as_str())
+    });
+    targets
+}
+
+/// Files a script says it writes: redirections and what writing programs are given.
+pub fn written(script: &str) -> Vec<String> {
+    let mut written = redirected(script);
+    for part in split(script).commands {
+        let words: Vec<String> = unquoted(&part)
+            .split(|it: char| it.is_whitespace() || "(){}<>`=".contains(it))
+            .map(str::to_string)
+            .collect();
+        let name = |it: &String| it.rsplit('/').next().unwrap_or(it).to_string();
+        if let Some(at) = words.iter().position(|it| WRITERS.contains(&name(it).as_str())) {
+            written.extend(
+                words[at + 1..].iter().filter(|it| !it.is_empty() && !it.starts_with('-')).cloned(),
+            );
+        }
+    }
+    written
+}
+
 /// The rule specifier that "always" would add for a script; none where that would allow too much.
 pub fn suggestion(script: &str) -> Option<String> {
     let parts = split(script);
     let [command] = parts.commands.as_slice() else { return None };
-    if parts.opaque || backgrounds(script) {
+    // A star in a rule stands for anything.
+    if parts.opaque || parts.background || command.contains('*') || command.ends_with(":") {
         return None;
     }
     let words = words(command).ok()?;
     let (program, arguments) = words.split_first()?;
     let name = program.rsplit('/').next().unwrap_or(program);
-    if INTERPRETERS.contains(&name) || WRAPPERS.contains(&name) || program.contains('=') {
+    let first = arguments.first().map_or("", String::as_str);
+    // `python3.12` is `python`.
+    let plain = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
+    let runs_anything = INTERPRETERS.contains(&name)
+        || INTERPRETERS.contains(&plain)
+        || RUNNERS.contains(&(name, first));
+    if runs_anything || WRAPPERS.contains(&name) || program.contains('=') {
         return None;
     }
     let sub = arguments.first().filter(|it| {
@@ -210,68 +289,22 @@ pub fn suggestion(script: &str) -> Option<String> {
     }
 }
 
-/// Splits a command into words, quotes removed.
-pub fn words(command: &str) -> Result<Vec<String>, Failure> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    let mut chars = command.chars();
-    while let Some(it) = chars.next() {
-        match (quote, it) {
-            (Some(open), close) if open == close => quote = None,
-            (Some('"') | None, '\\') => {
-                if let Some(next) = chars.next() {
-                    word.get_or_insert_default().push(next);
-                }
-            }
-            (Some(_), it) => word.get_or_insert_default().push(it),
-            (None, '\'' | '"') => {
-                quote = Some(it);
-                word.get_or_insert_default();
-            }
-            (None, it) if it.is_whitespace() => words.extend(word.take()),
-            (None, it) => word.get_or_insert_default().push(it),
-        }
-    }
-    words.extend(word);
-    match quote {
-        Some(quote) => Err(Failure::new(format!("The command has an unclosed {quote}."))),
-        None => Ok(words),
-    }
-}
-
-fn push(commands: &mut Vec<String>, current: &mut String) {
-    let command = std::mem::take(current);
-    if !command.trim().is_empty() {
-        commands.push(command.trim().to_string());
-    }
-}
-
-/// A lone `&` leaves something running.
-fn backgrounds(script: &str) -> bool {
-    let bytes = script.as_bytes();
-    bytes.iter().enumerate().any(|(idx, &it)| {
-        it == b'&'
-            && bytes.get(idx + 1) != Some(&b'&')
-            && idx.checked_sub(1).is_none_or(|it| bytes[it] != b'&')
-    })
-}
-
-/// A command without its assignments and wrappers.
+/// A command without harmless assignments and wrappers.
 fn unwrapped(command: &str) -> String {
     let mut rest = command.trim();
     loop {
         let (first, tail) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let tail = tail.trim_start();
+        if is_harmless_assignment(first) && !tail.is_empty() {
+            rest = tail;
+            continue;
+        }
         if !WRAPPERS.contains(&first) {
             return rest.to_string();
         }
         rest = tail;
-        // The wrapper's own options and numbers.
         while let Some((word, tail)) = rest.split_once(char::is_whitespace) {
-            let own =
-                word.starts_with('-') || word.chars().next().is_some_and(|it| it.is_ascii_digit());
-            if !own {
+            if !is_own_option(first, word) {
                 break;
             }
             rest = tail.trim_start();
@@ -279,14 +312,40 @@ fn unwrapped(command: &str) -> String {
     }
 }
 
-fn basename_first(command: &str) -> String {
-    let (first, tail) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-    let name = first.rsplit('/').next().unwrap_or(first);
-    format!("{name} {tail}").trim_end().to_string()
+/// A plain number or a yes or no, which names no program, file or folder to load from.
+fn is_harmless_assignment(word: &str) -> bool {
+    let Some((name, value)) = word.split_once('=') else { return false };
+    let named = name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+    let plain = value.bytes().all(|it| it.is_ascii_digit())
+        || ["true", "false", "yes", "no", "on", "off"].contains(&value);
+    let loads = ["PATH", "GIT_", "LD_", "DYLD_", "ENV"].iter().any(|it| name.contains(it));
+    named && !name.is_empty() && plain && !loads
 }
 
-fn unquoted(command: &str) -> String {
-    command.chars().filter(|it| !matches!(it, '\'' | '"' | '\\')).collect()
+/// An option or number of the wrapper's own that neither writes nor takes a word.
+fn is_own_option(wrapper: &str, word: &str) -> bool {
+    let number = word.trim_start_matches('-');
+    let is_number = number.starts_with(|it: char| it.is_ascii_digit())
+        && number.bytes().all(|it| it.is_ascii_digit() || b".smhd".contains(&it));
+    match wrapper {
+        "time" => word == "-p",
+        "timeout" => is_number || ["-k", "-v", "--foreground", "--preserve-status"].contains(&word),
+        "nice" => is_number || word == "-n",
+        "stdbuf" => ["-oL", "-o0", "-eL", "-e0", "-i0"].contains(&word),
+        _ => false,
+    }
+}
+
+/// A program's words from its subcommand on: `git -C x push` is `git push`.
+fn past_options(name: &str, arguments: &[&str]) -> String {
+    let mut rest = arguments;
+    while let [option, tail @ ..] = rest
+        && option.starts_with('-')
+    {
+        let takes_word = name == "git" && ["-C", "-c", "--git-dir", "--work-tree"].contains(option);
+        rest = if takes_word { tail.get(1..).unwrap_or_default() } else { tail };
+    }
+    rest.join(" ")
 }
 
 /// `npm run test:*` is a prefix that ends at a word; `*` elsewhere stands for anything.
@@ -329,6 +388,10 @@ fn wildcard(text: &[u8], pattern: &[u8]) -> bool {
 
 fn stays_inside(argument: &str, place: &Place) -> bool {
     let path = argument.rsplit_once('=').map_or(argument, |(_, value)| value);
+    // `~name` is another person's folder.
+    if path.starts_with('~') && path != "~" && !path.starts_with("~/") {
+        return false;
+    }
     if path.is_empty() || argument.starts_with('-') && path == argument {
         return true;
     }
@@ -338,12 +401,19 @@ fn stays_inside(argument: &str, place: &Place) -> bool {
     }
 }
 
-/// Words that may be paths, substitutions and redirections taken apart.
-fn argument_paths(script: &str) -> impl Iterator<Item = String> {
-    let pieces: Vec<String> = script
-        .split(|it: char| it.is_whitespace() || ";|&`(){}<>=,:\"'".contains(it))
-        .filter(|it| !it.is_empty() && !it.starts_with('-'))
-        .map(str::to_string)
-        .collect();
-    pieces.into_iter()
+/// Words that may be paths: substitutions, redirections and options taken apart, quotes removed.
+pub fn argument_paths(script: &str) -> Vec<String> {
+    let script = script.replace("\\\n", "");
+    let separates = |it: char| it.is_whitespace() || ";|&`(){}<>=,:@".contains(it);
+    let bare = unquoted(&script);
+    let quoted = script.split(|it: char| separates(it) || "\"'".contains(it));
+    let mut words: Vec<String> = Vec::new();
+    for word in bare.split(separates).chain(quoted).filter(|it| !it.is_empty()) {
+        // `-f.env` is `-f .env`.
+        let path = if word.starts_with('-') { word.get(2..).unwrap_or_default() } else { word };
+        if !path.is_empty() && !words.iter().any(|it| it == path) {
+            words.push(path.to_string());
+        }
+    }
+    words
 }

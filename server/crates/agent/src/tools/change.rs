@@ -159,6 +159,7 @@ impl Plan {
                 "The edit was taken but nothing came of it; read the file again.",
             ));
         };
+        cx.session.note_edit(&file.location);
         if new {
             cx.session.seen.show_all(&file.location, &file.after);
         } else {
