@@ -14,6 +14,8 @@ let seq = 0;
 let sessions = 0;
 let cwd = '/';
 let permissions = 0;
+let settings;
+let client;
 const options = [
   { configId: 'mode', name: 'Mode', category: 'mode', type: 'select', currentValue: 'ask', options: ['Ask', 'Plan', 'Edit', 'Auto'].map(name => ({ value: name.toLowerCase(), name })) },
   { configId: 'model', name: 'Model', category: 'model', type: 'select', currentValue: 'fake/one', options: [{ value: 'fake/one', name: 'One' }, { value: 'fake/two', name: 'Two' }] },
@@ -114,6 +116,7 @@ async function turn(sessionId, n, text) {
   if (text.includes('crash')) process.exit(3);
   else if (text.startsWith('apply ')) await applyTurn(sessionId, n, text);
   else if (text.startsWith('save ')) await saveTurn(sessionId, n, text);
+  else if (text === 'settings') say(sessionId, `a${n}`, `\`${JSON.stringify({ settings, client })}\``);
   else if (text === 'state') say(sessionId, `a${n}`, `\`${JSON.stringify(state)}\``);
   else if (text.includes('fail')) stop = { stopReason: 'error', error: { code: -32603, message: 'The endpoint http://127.0.0.1:9 does not answer.' } };
   else if (text.includes('everything')) await showTurn(sessionId, n);
@@ -124,7 +127,8 @@ async function turn(sessionId, n, text) {
 
 const handlers = {
   initialize: params => {
-    if (process.env.FAKE_RECORD) process.stderr.write(`initializationOptions ${JSON.stringify(params.initializationOptions)}\n`);
+    settings = params.initializationOptions;
+    client = params.capabilities.experimental.copydesk;
     return { capabilities: { positionEncoding: 'utf-16', textDocumentSync: { openClose: true, change: 2, save: true }, experimental: { copydesk: { protocolVersion: version, version: 'fake', session: {} } } } };
   },
   shutdown: () => null,
@@ -148,6 +152,7 @@ const offset = (text, { line, character }) => text.split('\n').slice(0, line).re
 let state = {};
 const events = {
   'copydesk/editor/didChangeState': params => (state = params),
+  'workspace/didChangeConfiguration': params => (settings = params.settings),
   exit: () => process.exit(0),
   'textDocument/didOpen': ({ textDocument }) => docs.set(textDocument.uri, { text: textDocument.text, version: textDocument.version }),
   'textDocument/didChange': ({ textDocument, contentChanges }) => {
