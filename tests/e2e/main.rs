@@ -15,6 +15,7 @@ mod editor;
 mod edits;
 mod faults;
 mod frames;
+mod generated;
 mod lifecycle;
 mod model;
 mod order;

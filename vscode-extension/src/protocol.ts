@@ -394,7 +394,7 @@ export interface Error {
   /** A string providing a short description of the error. The message SHOULD be limited to a concise single sentence. */
   message: string;
   /** Optional primitive or structured value that contains additional information about the error. This may include debugging information or context-specific details. */
-  data?: ErrorData | null;
+  data?: unknown;
 }
 
 /** Predefined error codes for common JSON-RPC and ACP-specific errors. */
@@ -412,12 +412,6 @@ export type ErrorCode =
 
 /** Schema for the `data` field of an error: the shapes ACP defines, or any other value. */
 export type ErrorData = unknown;
-
-/** Why a request failed: `error.data` of every `copydesk` error. */
-export interface ErrorData2 {
-  /** `stale`, `dirty-conflict`, `unrepresentable`, `outside-workspace`, `denied`, `too-large`, `binary`, `busy`, `not-found` or `invalid`. */
-  kind: string;
-}
 
 /** Details of a failure that ended active work. */
 export interface ErrorStopReason {
@@ -767,6 +761,12 @@ export type ReplayFrom = ({ type: 'start' } & ReplayFromStart);
 /** Inclusive replay cursor requesting replay from the start of retained conversation history. */
 export interface ReplayFromStart {
   _meta?: Meta | null;
+}
+
+/** Why a request failed: `error.data` of every `copydesk` error. */
+export interface RequestFailure {
+  /** `stale`, `dirty-conflict`, `unrepresentable`, `outside-workspace`, `denied`, `too-large`, `binary`, `busy`, `not-found` or `invalid`. */
+  kind: string;
 }
 
 /** The outcome of a permission request. */

@@ -343,10 +343,6 @@
 ---Schema for the `data` field of an error: the shapes ACP defines, or any other value.
 ---@alias copydesk.protocol.ErrorData any
 
----Why a request failed: `error.data` of every `copydesk` error.
----@class copydesk.protocol.ErrorData2
----@field kind string `stale`, `dirty-conflict`, `unrepresentable`, `outside-workspace`, `denied`, `too-large`, `binary`, `busy`, `not-found` or `invalid`.
-
 ---Details of a failure that ended active work.
 ---@class copydesk.protocol.ErrorStopReason
 ---@field error? copydesk.protocol.Error|vim.NIL The failure, as a JSON-RPC error object.
@@ -646,6 +642,10 @@
 ---Inclusive replay cursor requesting replay from the start of retained conversation history.
 ---@class copydesk.protocol.ReplayFromStart
 ---@field _meta? copydesk.protocol.Meta|vim.NIL
+
+---Why a request failed: `error.data` of every `copydesk` error.
+---@class copydesk.protocol.RequestFailure
+---@field kind string `stale`, `dirty-conflict`, `unrepresentable`, `outside-workspace`, `denied`, `too-large`, `binary`, `busy`, `not-found` or `invalid`.
 
 ---The outcome of a permission request.
 ---@alias copydesk.protocol.RequestPermissionOutcome copydesk.protocol.RequestPermissionOutcome.cancelled|copydesk.protocol.RequestPermissionOutcome.selected

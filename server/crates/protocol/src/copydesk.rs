@@ -12,6 +12,10 @@ pub const PROTOCOL_VERSION: u32 = 1;
 /// Free-form data beside any message.
 pub type Meta = Map<String, Value>;
 
+/// No parameters, or a result that says only that it is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Empty {}
+
 /// A zero-based place in a document, in the position encoding negotiated at `initialize`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Position {
@@ -65,6 +69,37 @@ pub struct ServerMarkers {
     pub version: String,
     /// ACP v2 session capabilities.
     pub session: Value,
+}
+
+/// What ACP's messages carry in `_meta.copydesk`; each key is optional.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MetaKeys {
+    /// On the parameters of `session/update`: counts up by one in each session, so a client sees
+    /// a gap.
+    pub seq: Option<u64>,
+    /// On a card's location that has no path on disk: the document's URI; the path is for display.
+    pub uri: Option<String>,
+    /// On a card whose arguments still arrive: characters so far.
+    pub received: Option<u64>,
+    /// On the parameters of `session/request_permission`: names the question in
+    /// `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`.
+    pub request_id: Option<String>,
+    /// On the offer to save files before a command: their names.
+    pub files: Option<Vec<String>>,
+    /// On a permission option: the rule it would remember. On the answer's outcome: the rule to
+    /// remember instead.
+    pub rule: Option<String>,
+    /// On the answer's outcome, with any option: what the person says to the model.
+    pub feedback: Option<String>,
+    /// On the answer's outcome: the whole changed input of the tool; it is judged again.
+    pub input: Option<Value>,
+    /// On the parameters of `session/prompt`: `queue` (default) waits for the running turn, `steer`
+    /// joins it at its next model request, `interrupt` cancels it first.
+    pub delivery: Option<String>,
+    /// On the parameters of `session/cancel`: `turn` (default), or `turnAndJobs` or `all` to end
+    /// background jobs too.
+    pub scope: Option<String>,
 }
 
 /// `copydesk/tool/list` parameters.
@@ -338,7 +373,7 @@ pub struct ExportResult {
 
 /// Why a request failed: `error.data` of every `copydesk` error.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ErrorData {
+pub struct RequestFailure {
     /// `stale`, `dirty-conflict`, `unrepresentable`, `outside-workspace`, `denied`, `too-large`,
     /// `binary`, `busy`, `not-found` or `invalid`.
     pub kind: String,

@@ -10,3 +10,4 @@ pub use agent_client_protocol_schema::v2 as acp;
 pub use copydesk::*;
 
 mod copydesk;
+pub mod methods;
