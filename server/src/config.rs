@@ -66,7 +66,8 @@ const HARMLESS: &[&str] = &["model", "models", "edits"];
 pub fn load(sources: &Sources) -> Config {
     let root = sources.folders.first();
     let trusted = trust::is_trusted(sources);
-    let mut config = Config { trusted, ..Config::default() };
+    let named = sources.command_line.get("mode").is_some();
+    let mut config = Config { trusted, unasked: trusted || named, ..Config::default() };
     let mut merged = Map::new();
     for (layer, path) in files(root.map(PathBuf::as_path)) {
         let Some((value, problems)) = read(&path) else { continue };

@@ -33,6 +33,9 @@ use crate::config::{self, Sources, trust};
 use crate::export;
 use crate::outbox::RpcError;
 
+/// The id of the session of calls that name none.
+const OWN: &str = "own";
+
 /// All sessions of a process.
 pub struct Sessions {
     world: Arc<World>,
@@ -579,7 +582,12 @@ impl Sessions {
         let folder = self.lock().sources.folders.first().cloned();
         let folder =
             folder.ok_or_else(|| RpcError::failed("invalid", "no folder is open to work in"))?;
-        let session = self.begin(new_id("session"), folder, Vec::new())?;
+        // Always the same one, so that an artifact of one call is there for the next.
+        let session = match self.reopen(OWN, &folder) {
+            Ok(session) => session,
+            Err(_) => self.begin(OWN.to_string(), folder, Vec::new())?,
+        };
+        session.shared.set_mode(self.world.config().settings.mode);
         Ok(self.lock().own.insert(session).clone())
     }
 

@@ -127,7 +127,11 @@ impl Terminal {
                     acp::NoticeSeverity::Warning => self.paint("33", "warning:"),
                     _ => self.paint("2", "note:"),
                 };
-                print(&format!("{mark} {}\n", clean(&notice.title)));
+                let line = format!("{mark} {}\n", clean(&notice.title));
+                match notice.severity {
+                    acp::NoticeSeverity::Error => complain(&line),
+                    _ => print(&line),
+                }
             }
             SessionUpdate::StateUpdate(StateUpdate::Running(_)) => state.seen_running = true,
             SessionUpdate::StateUpdate(StateUpdate::Idle(idle)) => {
@@ -329,4 +333,9 @@ fn clean(text: &str) -> String {
 fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Errors go to standard error, so that a script's output stays clean.
+fn complain(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

@@ -77,14 +77,20 @@ pub fn visible(text: &str) -> String {
 }
 
 fn spilled(text: String, shared: &Arc<Shared>) -> String {
+    head_and_tail(&text, || shared.artifacts.save(&text))
+}
+
+/// Head and tail of a long text; `keep` keeps the whole and gives the artifact's id.
+pub fn head_and_tail(text: &str, keep: impl FnOnce() -> std::io::Result<String>) -> String {
     let total = text.chars().count();
     if total <= RESULT {
-        return text;
+        return text.to_string();
     }
-    let (head, tail) = (RESULT * 2 / 5, RESULT * 3 / 5);
+    // Room for what is said in between and after.
+    let (head, tail) = (RESULT * 2 / 5, RESULT * 3 / 5 - 1_000);
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(total - tail).collect();
-    let kept = match shared.artifacts.save(&text) {
+    let kept = match keep() {
         Ok(id) => format!("the whole is artifact:{id}, which Read and Grep take as a path"),
         Err(err) => format!("the whole could not be kept: {err}"),
     };

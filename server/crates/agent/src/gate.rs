@@ -144,7 +144,7 @@ async fn permitted(shared: &Arc<Shared>, prepared: Prepared, cancel: &Cancellati
         let policy = Policy {
             rules: &rules,
             mode: shared.mode(),
-            trusted: shared.world.trusted(),
+            trusted: shared.world.may_run_unasked(),
             plan_file: shared.plan_file.as_deref(),
         };
         let verdict = permission::decide(entry.name, &access, &place, &policy);

@@ -34,6 +34,9 @@ pub struct Config {
     pub rules: Rules,
     /// Whether the person trusts the workspace.
     pub trusted: bool,
+    /// Whether the mode may let anything run unasked: the folder is trusted, or the person named the
+    /// mode for this very run.
+    pub unasked: bool,
     /// What is wrong with the configuration, for the person.
     pub problems: Vec<String>,
     /// The files that were read.
@@ -58,7 +61,7 @@ impl Config {
                 }
             }
         }
-        Config { settings, rules, trusted: false, problems, files: Vec::new() }
+        Config { settings, rules, trusted: false, unasked: false, problems, files: Vec::new() }
     }
 }
 
@@ -119,8 +122,8 @@ impl World {
         })
     }
 
-    /// Whether the person trusts the workspace.
-    pub fn trusted(&self) -> bool {
-        self.config().trusted
+    /// Whether the mode may let anything run unasked.
+    pub fn may_run_unasked(&self) -> bool {
+        self.config().unasked
     }
 }

@@ -219,7 +219,8 @@ fn first_path(target: &Target) -> Option<&Path> {
 }
 
 fn target_is(target: &Target, path: Option<&Path>) -> bool {
-    path.is_some_and(|path| target.paths().into_iter().all(|it| it == path))
+    let paths = target.paths();
+    path.is_some_and(|path| !paths.is_empty() && paths.into_iter().all(|it| it == path))
 }
 
 fn is_artifact(target: &Target) -> bool {

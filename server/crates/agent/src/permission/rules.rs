@@ -169,18 +169,22 @@ impl Rules {
         })
     }
 
-    /// Whether an allow rule covers reading the target, link and real path both.
+    /// Whether allow rules cover reading the target, link and real path both.
     pub fn allows_read(&self, tool: &str, target: &Target, place: &Place) -> bool {
-        self.of(Decision::Allow)
-            .any(|rule| (rule.tool == READS || rule.tool == tool) && covers(rule, target, place))
+        let rules: Vec<&Rule> = self
+            .of(Decision::Allow)
+            .filter(|rule| rule.tool == READS || rule.tool == tool)
+            .collect();
+        covers(&rules, target, place)
     }
 
-    /// Whether an allow rule covers writing the target, link and real path both.
+    /// Whether allow rules cover writing the target, link and real path both.
     pub fn allows_write(&self, tool: &str, target: &Target, place: &Place) -> bool {
-        self.of(Decision::Allow).any(|rule| {
-            let named = WRITES.contains(&rule.tool.as_str()) || rule.tool == tool;
-            named && covers(rule, target, place)
-        })
+        let rules: Vec<&Rule> = self
+            .of(Decision::Allow)
+            .filter(|rule| WRITES.contains(&rule.tool.as_str()) || rule.tool == tool)
+            .collect();
+        covers(&rules, target, place)
     }
 
     /// Whether allow rules cover every part of a command.
@@ -252,15 +256,16 @@ fn touches(rule: &Rule, target: &Target, place: &Place) -> bool {
     }
 }
 
-/// Allow: the link and the real path must both be covered.
-fn covers(rule: &Rule, target: &Target, place: &Place) -> bool {
-    match &rule.specifier {
-        None => target.inside,
-        Some(_) => {
-            let paths = target.paths();
-            !paths.is_empty() && paths.iter().all(|it| matches_path(rule, it, place, Reach::Below))
-        }
-    }
+/// Allow: the link and the real path must both be covered, by one rule or by two.
+fn covers(rules: &[&Rule], target: &Target, place: &Place) -> bool {
+    let paths = target.paths();
+    let whole = target.inside && rules.iter().any(|it| it.specifier.is_none());
+    let covered = |path: &&Path| {
+        rules.iter().any(|rule| {
+            rule.specifier.is_some() && matches_path(rule, path, place, Reach::Below)
+        })
+    };
+    whole || (!paths.is_empty() && paths.iter().all(covered))
 }
 
 /// What a pattern that matches a folder says of the files in it.

@@ -390,7 +390,7 @@ fn paths_are_matched_as_gitignore_does() {
             ("edit x.md", "allow"),
             ("edit any/where/x.md", "allow"),
             ("edit docs/a.txt", "allow"),
-            ("edit src/docs/a.txt", "allow"),
+            ("edit src/docs/a.txt", "ask"),
             ("edit other/docs/a.txt", "ask"),
             ("edit /docs/a.txt", "ask"),
             ("edit src/out/a", "ask"),

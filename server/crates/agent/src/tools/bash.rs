@@ -10,7 +10,9 @@ use serde::Deserialize;
 use serde_json::json;
 use vfs::Location;
 
+use crate::bounds;
 use crate::cards;
+use crate::permission::shell;
 use crate::place::Place;
 use crate::tool::{Access, Card, CommandAccess, Cx, Failure, Output, Tool};
 
@@ -18,6 +20,8 @@ const DEFAULT: u64 = 120_000;
 const LONGEST: u64 = 600_000;
 const YIELD: u64 = 90_000;
 const LONGEST_JOB: u64 = 21_600_000;
+/// The most of a log that is kept as an artifact, in bytes.
+const LOG: u64 = 72 << 20;
 
 /// Runs a shell command and returns its output, standard output and errors in the order they came.
 /// Nothing can be typed into it. The working directory carries over to the next command while it
@@ -65,7 +69,11 @@ impl Tool for Bash {
             return Err(Failure::new("args.command contains a NUL character."));
         }
         let cwd = self.folder(place)?;
+        let there = Place { cwd: cwd.clone(), ..place.clone() };
+        let redirected = shell::redirections(&self.command);
         Ok(Access {
+            // A file whose name is only known when the command runs is judged with the command.
+            writes: redirected.iter().filter_map(|it| there.target(it).ok()).collect(),
             command: Some(CommandAccess { script: self.command.clone(), cwd }),
             ..Access::default()
         })
@@ -142,7 +150,8 @@ impl Bash {
     }
 
     fn told(&self, cx: &Cx, ran: Ran) -> Result<Output, Failure> {
-        let mut text = ran.output.text.trim_end().to_string();
+        let mut text =
+            bounds::head_and_tail(ran.output.text.trim_end(), || self.whole(cx, &ran));
         if ran.ended == Ended::Cancelled {
             return Err(Failure::Cancelled);
         }
@@ -174,15 +183,6 @@ impl Bash {
                     .into(),
             );
         }
-        if let Some(log) = &ran.log
-            && 0 < ran.output.omitted_bytes
-        {
-            lines.push(format!(
-                "[the whole output, {} bytes, is in {}]",
-                ran.output.total_bytes,
-                log.display()
-            ));
-        }
         if ran.unconfirmed {
             lines.push("[some of its processes could not be confirmed to have ended]".into());
         }
@@ -200,6 +200,17 @@ impl Bash {
         output.failed = failed;
         output.raw = Some(exit);
         Ok(output)
+    }
+
+    /// Keeps the whole output, also what is not held in memory any more.
+    fn whole(&self, cx: &Cx, ran: &Ran) -> std::io::Result<String> {
+        match &ran.log {
+            Some(log) if 0 < ran.output.omitted_bytes => {
+                let bytes = cx.vfs.read_bytes(log, LOG)?;
+                cx.session.artifacts.save(&exec::final_text(&bytes))
+            }
+            Some(_) | None => cx.session.artifacts.save(&ran.output.text),
+        }
     }
 
     /// The next command starts where this one ended, while that is inside the workspace.
@@ -247,7 +258,7 @@ fn promoted(job: &str, why: &Promotion) -> Option<String> {
 
 /// Whether exit code 1 of the script's last command is an answer and not a failure.
 fn says_no(script: &str) -> bool {
-    let parts = crate::permission::shell::split(script);
+    let parts = shell::split(script);
     let Some(last) = parts.commands.last() else { return false };
     let mut words = last.split_whitespace();
     match words.next().map(|it| it.rsplit('/').next().unwrap_or(it)) {
