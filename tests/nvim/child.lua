@@ -329,6 +329,13 @@ function M.model(steps)
     end
     return found
   end
+  --- Whether a tool result with this text has reached the model. What it was sent is read from a pipe, so
+  --- it may be a moment behind the editor.
+  function model.saw(text)
+    return vim.wait(M.patience, function()
+      return table.concat(model.results(), '\n'):find(text, 1, true) ~= nil
+    end, 10)
+  end
   model.settings = {
     model = 'mock/test',
     providers = {

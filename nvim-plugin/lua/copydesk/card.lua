@@ -8,7 +8,7 @@ local M = {}
 ---@field from integer? byte column; nil marks the whole line
 ---@field to integer? byte column, -1 for the end of the line
 ---@field group string
----@field base boolean? lies under other marks
+---@field rows integer? so many whole lines, under other marks
 ---@field conceal boolean? the line looks empty
 
 ---@class copydesk.Block
@@ -109,10 +109,8 @@ function Builder:fenced(inner)
   end
   fence()
   local offset = #self.lines
-  for row = 0, #inner.lines - 1 do -- over the colours of the Markdown syntax, under our own
-    self.marks[#self.marks + 1] =
-      { row = row + offset, from = 0, to = -1, group = 'CopydeskOutput', base = true }
-  end
+  -- Over the colours of the Markdown syntax, under our own.
+  self.marks[#self.marks + 1] = { row = offset, rows = #inner.lines, group = 'CopydeskOutput' }
   for _, mark in ipairs(inner.marks) do
     mark.row = mark.row + offset
     self.marks[#self.marks + 1] = mark
@@ -254,7 +252,7 @@ local function terminal_body(out, terminal)
   local at = 0
   out:body(vim.list_extend(vim.list_slice(command), lines), function()
     at = at + 1
-    return at <= count and 'CopydeskCommand' or 'CopydeskOutput'
+    return at <= count and 'CopydeskCommand' or nil
   end)
   local exit = terminal.exit
   if exit and type(exit.signal) == 'string' then
@@ -271,9 +269,7 @@ end
 ---@param text string
 local function plain(out, text)
   local lines, left_out = bounded(vim.split(text:gsub('\n$', ''), '\n', { plain = true }), false)
-  out:body(lines, function()
-    return 'CopydeskOutput'
-  end)
+  vim.list_extend(out.lines, lines)
   if left_out > 0 then
     out:line(('… %d more lines'):format(left_out), 'CopydeskMuted')
   end

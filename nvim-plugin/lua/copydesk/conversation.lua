@@ -24,6 +24,7 @@ local M = {}
 ---@field output string bytes so far, at most the last `output_limit`
 ---@field cut boolean earlier output was dropped
 ---@field exit table?
+---@field drawing boolean? will be drawn shortly
 
 ---@class copydesk.Session
 ---@field id string
@@ -225,13 +226,19 @@ local function add_output(session, id, data, replace)
   end
 end
 
+--- Output comes in small pieces; its card is drawn at most ten times a second.
 ---@param session copydesk.Session
 ---@param id string
 local function draw_terminal(session, id)
-  local owner = session.terminal_owner[id]
-  if owner then
-    draw(session, owner)
+  local owner, terminal = session.terminal_owner[id], terminal_of(session, id)
+  if not owner or terminal.drawing then
+    return
   end
+  terminal.drawing = true
+  vim.defer_fn(function()
+    terminal.drawing = nil
+    draw(session, owner)
+  end, 100)
 end
 
 ---@type table<string, fun(session: copydesk.Session, update: table)>

@@ -94,6 +94,12 @@ function Transcript:mark(row, block)
         end_col = #block.lines[mark.row + 1],
         conceal = '',
       })
+    elseif mark.rows then
+      api.nvim_buf_set_extmark(self.buf, blocks_ns, line, 0, {
+        end_row = line + mark.rows,
+        hl_group = mark.group,
+        priority = 150,
+      })
     elseif not mark.from then
       api.nvim_buf_set_extmark(self.buf, blocks_ns, line, 0, {
         line_hl_group = mark.group,
@@ -104,7 +110,7 @@ function Transcript:mark(row, block)
       api.nvim_buf_set_extmark(self.buf, blocks_ns, line, mark.from, {
         end_col = mark.to == -1 and length or math.min(mark.to, length),
         hl_group = mark.group,
-        priority = mark.base and 150 or 200,
+        priority = 200,
       })
     end
   end
