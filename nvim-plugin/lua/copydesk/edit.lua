@@ -334,6 +334,34 @@ local function take_back(steps)
   end
 end
 
+--- A pause in the typing, ms, and how long one is waited for.
+local pause, patience = 30, 300
+
+--- Waits until the buffer has not changed for a moment. A refusal sent in the middle of a burst of keys
+--- would be answered by an edit that is stale again.
+---@param buf integer
+local function wait_for_pause(buf)
+  local thread, is_main = coroutine.running()
+  if not thread or is_main then
+    return
+  end
+  local began, version = vim.uv.now(), documents.version(buf)
+  local function look()
+    local now = documents.version(buf)
+    if now ~= version and vim.uv.now() - began < patience then
+      version = now
+      vim.defer_fn(look, pause)
+      return
+    end
+    local ok, problem = coroutine.resume(thread)
+    if not ok then
+      log.error('a refusal could not be sent', problem)
+    end
+  end
+  vim.defer_fn(look, pause)
+  coroutine.yield()
+end
+
 ---@param params table ApplyWorkspaceEditParams
 ---@return table ApplyWorkspaceEditResult
 function M.apply(params)
@@ -342,6 +370,12 @@ function M.apply(params)
     local step, refusal = check(operation, index, made)
     if refusal then
       documents.send_state() -- with it goes whatever change made the edit stale
+      local document = type(operation) == 'table' and operation.textDocument
+      local buf = type(document) == 'table' and documents.find(tostring(document.uri))
+      if buf and document.version ~= documents.version(buf) then
+        wait_for_pause(buf)
+        documents.send_state()
+      end
       return refusal
     end
     steps[index] = step

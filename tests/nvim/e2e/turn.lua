@@ -99,15 +99,14 @@ T['twenty edits arrive while the person types: nothing is lost'] = function()
   })
   local buf = c:edit('a.txt')
   c:cmd('Copydesk send shout')
-  c:type('Go')
   local typed = {}
   local ended = vim.wait(60000, function()
-    typed[#typed + 1] = 'mine' .. #typed
-    c:type(typed[#typed] .. '<CR>')
+    typed[#typed + 1] = 'mine ' .. #typed
+    c:type('Go' .. typed[#typed] .. '<Esc>')
     return c:lua('return #turns > 0')
-  end, 100)
+  end, 200)
   check(ended, true)
-  c:type('end')
+  c:type('Goend<Esc>')
   c:wait('vim.api.nvim_get_current_line() == "end"')
   local expected = {}
   for i = 1, 20 do
