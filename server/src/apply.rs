@@ -3,7 +3,8 @@
 //! Invariant: a transaction is applied wholly or taken back, and it is done only when the document
 //! store holds the text, whatever the client answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::editor::{Answer, Applied, ApplyError, Editor, Saved, Status, Transaction};
@@ -41,6 +42,7 @@ struct Parts {
     locks: Locks,
     save_policy: Mutex<SavePolicy>,
     statuses: Mutex<Statuses>,
+    transcripts: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// The sessions' states and what the client was told of them.
@@ -62,6 +64,7 @@ impl LspEditor {
             locks: Locks::default(),
             save_policy: Mutex::default(),
             statuses: Mutex::default(),
+            transcripts: Mutex::default(),
         }))
     }
 
@@ -104,12 +107,37 @@ impl LspEditor {
     }
 }
 
+impl Parts {
+    /// Opens a transcript once; afterwards the editor sees the file change.
+    fn show_transcript(&self, path: &Path) {
+        let mut shown = self.transcripts.lock().unwrap_or_else(PoisonError::into_inner);
+        if !shown.insert(path.to_owned()) {
+            return;
+        }
+        let uri = crate::lsp::uri(&vfs::Location::disk(path));
+        let answer = self.outbox.request("window/showDocument", json!({"uri": uri, "takeFocus": false}));
+        tokio::spawn(async move {
+            if let Err(error) = answer.await {
+                tracing::info!(%error, "the client did not show the transcript");
+            }
+        });
+    }
+}
+
 #[async_trait]
 impl Editor for LspEditor {
     fn update(&self, update: acp::UpdateSessionNotification) {
         if self.0.client.markers.is_some() {
             self.0.outbox.notify("session/update", update);
         }
+    }
+
+    fn wants_transcript_file(&self) -> bool {
+        self.0.client.markers.is_none() && self.0.client.shows_documents
+    }
+
+    fn transcript_written(&self, path: &Path) {
+        self.0.show_transcript(path);
     }
 
     async fn ask(&self, request: acp::RequestPermissionRequest) -> Answer {

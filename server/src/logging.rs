@@ -8,7 +8,7 @@ use tracing_subscriber::fmt::writer::MakeWriterExt;
 /// Days of logs that are kept.
 const DAYS: usize = 7;
 
-/// Starts logging; gives the folder, and the guard that writes the last lines when dropped.
+/// Starts logging; gives the file, and the guard that writes the last lines when dropped.
 pub fn start(
     level: Option<&str>,
 ) -> Option<(PathBuf, tracing_appender::non_blocking::WorkerGuard)> {
@@ -30,5 +30,8 @@ pub fn start(
         Some(_) => builder.with_writer(file.and(std::io::stderr)).try_init(),
         None => builder.with_writer(file).try_init(),
     };
-    Some((dir, guard))
+    // The newest file is the one of today.
+    let mut files = vfs::state::list(&dir).unwrap_or_default();
+    files.sort();
+    Some((files.pop().unwrap_or(dir), guard))
 }

@@ -8,7 +8,6 @@ mod bare;
 mod capabilities;
 mod cli;
 mod config;
-mod export;
 mod headless;
 mod logging;
 mod lsp;

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent::artifacts::Artifacts;
+use agent::export;
 use agent::gate;
 use agent::options;
 use agent::place::Place;
@@ -30,7 +31,6 @@ use tokio_util::sync::CancellationToken;
 use vfs::Roots;
 
 use crate::config::{self, Sources, trust};
-use crate::export;
 use crate::outbox::RpcError;
 
 /// The id of the session of calls that name none.

@@ -49,6 +49,13 @@ pub fn vfs() -> Vfs {
     })
 }
 
+/// Puts back what a process that was killed left half written.
+pub fn recover(vfs: &Vfs) {
+    for path in vfs.recover() {
+        tracing::warn!("{} was left half changed and was put back", path.display());
+    }
+}
+
 /// What a command says beside the configuration.
 pub struct Wish {
     /// The folder.
@@ -88,6 +95,7 @@ pub fn block_on<F: Future<Output = ExitCode>>(
         Ok(runtime) => runtime,
         Err(err) => return fail(&format!("the runtime cannot be started: {err}")),
     };
+    recover(&vfs());
     let code = runtime.block_on(command(supervisor));
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     drop(logging);

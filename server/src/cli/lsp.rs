@@ -20,13 +20,15 @@ pub fn run(level: Option<&str>) -> ExitCode {
         Err(err) => return fail(&format!("processes cannot be started: {err}")),
     };
     let logging = crate::logging::start(level);
-    let log_path = logging.as_ref().map(|(dir, _)| dir.clone());
+    let log_path = logging.as_ref().map(|(file, _)| file.clone());
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(err) => return fail(&format!("the runtime cannot be started: {err}")),
     };
     let start = move |opening: Opening| {
         let Opening { editor, vfs, folders, settings } = opening;
+        let recovering = vfs.clone();
+        tokio::task::spawn_blocking(move || super::boot::recover(&recovering));
         let world =
             World::new(vfs, editor.clone(), supervisor.clone(), state_dir(), Config::default());
         let trusted = settings["trusted"].as_bool();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use agent::export;
 use agent::store::{self, Loaded, Record};
 use agent::transcript::History;
 use clap::Subcommand;
@@ -11,7 +12,6 @@ use serde_json::json;
 use super::boot::root;
 use super::{Place, fail, misuse, say};
 use crate::config::state_dir;
-use crate::export;
 
 #[derive(Subcommand)]
 pub enum SessionsCommand {

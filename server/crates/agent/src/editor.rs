@@ -3,6 +3,8 @@
 //! Invariant: nothing here knows LSP, URIs or UTF-16. A transaction is applied wholly or not at
 //! all, and `apply` returns only when the document store holds the resulting text.
 
+use std::path::Path;
+
 use async_trait::async_trait;
 use protocol::acp;
 use text::{ChangeSet, Rope};
@@ -23,6 +25,14 @@ pub trait Editor: Send + Sync {
 
     /// Saves open documents; one outcome a location, in order.
     async fn save(&self, locations: &[Location]) -> Vec<Saved>;
+
+    /// Whether the conversation is kept as a Markdown file for people who have no panel.
+    fn wants_transcript_file(&self) -> bool {
+        false
+    }
+
+    /// That file was written anew.
+    fn transcript_written(&self, _path: &Path) {}
 
     /// Tells that a session's busy state or its waiting prompts changed.
     fn status(&self, status: Status);

@@ -8,6 +8,7 @@ pub mod ask;
 mod bounds;
 mod cards;
 pub mod editor;
+pub mod export;
 pub mod gate;
 mod live;
 pub mod options;

@@ -23,8 +23,7 @@ pub fn repair(
 ) -> Result<Repaired, Vec<String>> {
     let mut notes = Vec::new();
     let input = object(input, &mut notes)?;
-    let input = renamed(input, fields, &mut notes);
-    let input = fitted(input, schema, &mut notes);
+    let input = fitted(input, schema, fields, &mut notes);
     let input = Value::Object(input);
     let validator = jsonschema::validator_for(schema)
         .map_err(|err| vec![format!("the tool's own schema is broken: {err}")])?;
@@ -50,13 +49,18 @@ fn object(input: Value, notes: &mut Vec<String>) -> Result<Map<String, Value>, V
 
 fn renamed(
     mut input: Map<String, Value>,
+    properties: &Map<String, Value>,
     fields: &[(&str, &str)],
     notes: &mut Vec<String>,
 ) -> Map<String, Value> {
     for (alias, field) in fields {
-        if let Some(value) = input.remove(*alias)
-            && !input.contains_key(*field)
-        {
+        if properties.contains_key(*alias) || !properties.contains_key(*field) {
+            continue;
+        }
+        let Some(value) = input.remove(*alias) else { continue };
+        if input.get(*field).is_some_and(|it| !it.is_null()) {
+            notes.push(format!("`{alias}` was left out, since `{field}` is given"));
+        } else {
             notes.push(format!("`{alias}` was taken as `{field}`"));
             input.insert((*field).to_string(), value);
         }
@@ -67,26 +71,37 @@ fn renamed(
 fn fitted(
     mut input: Map<String, Value>,
     schema: &Value,
+    fields: &[(&str, &str)],
     notes: &mut Vec<String>,
 ) -> Map<String, Value> {
     input.retain(|_, value| !value.is_null());
     let Some(properties) = schema["properties"].as_object() else { return input };
+    let mut input = renamed(input, properties, fields, notes);
     for (name, value) in &mut input {
         if let Some(property) = properties.get(name) {
-            fit(name, value, property, notes);
+            fit(name, value, property, fields, notes);
         }
     }
     input
 }
 
-fn fit(name: &str, value: &mut Value, schema: &Value, notes: &mut Vec<String>) {
+fn fit(
+    name: &str,
+    value: &mut Value,
+    schema: &Value,
+    fields: &[(&str, &str)],
+    notes: &mut Vec<String>,
+) {
     let wanted = schema["type"].as_str().unwrap_or_default();
     let repaired = match (wanted, &*value) {
         ("integer", Value::Number(number)) if !number.is_i64() && !number.is_u64() => {
-            let float = number.as_f64().filter(|it| it.fract() == 0.0 && it.abs() < 9e15);
-            float.map(|it| Value::from(it as i64))
+            number.as_f64().and_then(whole)
         }
-        ("integer", Value::String(text)) => text.trim().parse::<i64>().ok().map(Value::from),
+        ("integer", Value::String(text)) => {
+            let text = text.trim();
+            let float = || text.parse::<f64>().ok().and_then(whole);
+            text.parse::<i64>().ok().map(Value::from).or_else(float)
+        }
         ("number", Value::String(text)) => text.trim().parse::<f64>().ok().map(Value::from),
         ("boolean", Value::String(text)) => match text.trim() {
             "true" | "True" => Some(Value::Bool(true)),
@@ -95,12 +110,16 @@ fn fit(name: &str, value: &mut Value, schema: &Value, notes: &mut Vec<String>) {
         },
         ("array", Value::String(text)) => match serde_json::from_str(text) {
             Ok(Value::Array(items)) => Some(Value::Array(items)),
-            Ok(_) | Err(_) if schema["items"]["type"] == "string" => {
-                Some(Value::Array(vec![Value::String(text.clone())]))
+            Ok(item @ Value::Object(_)) if schema["items"]["type"] == "object" => {
+                Some(Value::Array(vec![item]))
             }
-            Ok(_) | Err(_) => None,
+            Ok(_) | Err(_) if schema["items"]["type"] == "object" => None,
+            Ok(_) | Err(_) => Some(Value::Array(vec![value.clone()])),
         },
         ("array", Value::Object(_)) if schema["items"]["type"] == "object" => {
+            Some(Value::Array(vec![value.clone()]))
+        }
+        ("array", Value::Number(_) | Value::Bool(_)) if schema["items"]["type"] != "object" => {
             Some(Value::Array(vec![value.clone()]))
         }
         ("object", Value::String(text)) => match serde_json::from_str(text) {
@@ -111,21 +130,26 @@ fn fit(name: &str, value: &mut Value, schema: &Value, notes: &mut Vec<String>) {
         _ => None,
     };
     if let Some(repaired) = repaired {
-        notes.push(format!("`{name}` was {}; it was taken as {wanted}", kind(value)));
+        notes.push(format!("`{name}` was {}; it was taken as {}", kind(value), article(wanted)));
         *value = repaired;
     }
     match value {
         Value::Array(items) => {
             for item in items {
-                fit(name, item, &schema["items"], notes);
+                fit(name, item, &schema["items"], fields, notes);
             }
         }
         Value::Object(map) if schema["properties"].is_object() => {
             let taken = std::mem::take(map);
-            *map = fitted(taken, schema, notes);
+            *map = fitted(taken, schema, fields, notes);
         }
         Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// A float without a fraction as an integer.
+fn whole(float: f64) -> Option<Value> {
+    (float.fract() == 0.0 && float.abs() < 9e15).then(|| Value::from(float as i64))
 }
 
 fn told(error: &ValidationError<'_>) -> String {

@@ -54,13 +54,18 @@ impl Seen {
     /// Records an edit of the session's own: what was seen stays seen, and so is what was written.
     pub fn edited(&self, location: &Location, before: &Rope, after: &Rope, changes: &ChangeSet) {
         let mut views = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(view) = views.remove(location) else { return };
-        let view = carried(view, before);
+        let view = match views.remove(location) {
+            Some(view) => carried(view, before),
+            None => View { text: before.clone(), ranges: Vec::new() },
+        };
         let mut ranges = Vec::new();
         for range in &view.ranges {
             let start = changes.map_pos(range.start, Bias::Left);
             let end = changes.map_pos(range.end, Bias::Right);
             ranges = added(ranges, start..end);
+        }
+        for (_, written) in changes.placed() {
+            ranges = added(ranges, written);
         }
         views.insert(location.clone(), View { text: after.clone(), ranges });
     }
@@ -89,13 +94,17 @@ impl Seen {
                 Sight::Unseen { first, last }
             };
         }
-        let changes = ChangeSet::between(&view.text, now);
-        if touched(&changes, &lines) {
-            return Sight::Changed { first, last };
-        }
-        let back = changes.invert(&view.text);
-        let then = back.map_pos(lines.start, Bias::Right)..back.map_pos(lines.end, Bias::Left);
-        if contains(&view.ranges, &then, &view.text) {
+        let back = ChangeSet::between(&view.text, now).invert(&view.text);
+        let start = back.map_pos(lines.start, Bias::Right);
+        let then = start..back.map_pos(lines.end, Bias::Left).max(start);
+        // The lines are the same ones only if they begin, end and read as they did.
+        let same = then == shrunk(&view.text, then.clone())
+            && then.is_empty() == lines.is_empty()
+            && (!lines.is_empty() || (then.start == 0) == (lines.start == 0))
+            && view.text.byte_slice(then.clone()) == now.byte_slice(lines);
+        if !same {
+            Sight::Changed { first, last }
+        } else if contains(&view.ranges, &then, &view.text) {
             Sight::Fresh
         } else {
             Sight::Unseen { first, last }
@@ -107,13 +116,13 @@ impl Seen {
         self.check(location, now, 0..now.len_bytes())
     }
 
-    /// Files that were seen and whose text is not what was seen any more.
+    /// Files of which something was seen.
     pub fn known(&self) -> Vec<Location> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
 }
 
-/// A view of an older text, carried over to `text`: only what did not change stays seen.
+/// A view of an older text, carried over to `text`: only lines that did not change stay seen.
 fn carried(view: View, text: &Rope) -> View {
     if view.text == *text {
         return View { text: text.clone(), ranges: view.ranges };
@@ -123,24 +132,47 @@ fn carried(view: View, text: &Rope) -> View {
     for range in view.ranges {
         let mut start = range.start;
         for edit in changes.edits() {
-            if edit.range.end <= start || range.end <= edit.range.start {
+            if edit.range.end < start || range.end < edit.range.start {
                 continue;
             }
             if start < edit.range.start {
-                ranges.push(mapped(&changes, start..edit.range.start));
+                ranges.extend(kept(&view.text, text, &changes, start..edit.range.start));
             }
-            start = edit.range.end;
+            start = start.max(edit.range.end);
         }
         if start < range.end {
-            ranges.push(mapped(&changes, start..range.end));
+            ranges.extend(kept(&view.text, text, &changes, start..range.end));
         }
     }
+    let ranges = ranges.into_iter().fold(Vec::new(), added);
     View { text: text.clone(), ranges }
 }
 
-fn mapped(changes: &ChangeSet, range: Range<usize>) -> Range<usize> {
-    let start = changes.map_pos(range.start, Bias::Right);
-    start..changes.map_pos(range.end, Bias::Left).max(start)
+/// Where the whole lines of an unchanged piece of `before` are in `after`.
+fn kept(
+    before: &Rope,
+    after: &Rope,
+    changes: &ChangeSet,
+    piece: Range<usize>,
+) -> Option<Range<usize>> {
+    let lines = shrunk(before, piece);
+    let start = changes.map_pos(lines.start, Bias::Right);
+    let end = changes.map_pos(lines.end, Bias::Left);
+    (start < end).then(|| shrunk(after, start..end)).filter(|it| !it.is_empty())
+}
+
+/// The whole lines within these bytes; empty where there is none.
+fn shrunk(text: &Rope, range: Range<usize>) -> Range<usize> {
+    let line_start = |at: usize| text.line_to_byte(text.byte_to_line(at));
+    let start = match line_start(range.start) {
+        start if start == range.start => start,
+        _ => {
+            let next = text.byte_to_line(range.start) + 1;
+            if next < text.len_lines() { text.line_to_byte(next) } else { text.len_bytes() }
+        }
+    };
+    let end = if range.end == text.len_bytes() { range.end } else { line_start(range.end) };
+    start..end.max(start)
 }
 
 fn added(mut ranges: Vec<Range<usize>>, new: Range<usize>) -> Vec<Range<usize>> {
@@ -161,20 +193,6 @@ fn contains(ranges: &[Range<usize>], wanted: &Range<usize>, text: &Rope) -> bool
         return true;
     }
     ranges.iter().any(|it| it.start <= wanted.start && wanted.end <= it.end)
-}
-
-/// Whether a change lies in these bytes of the text after it.
-fn touched(changes: &ChangeSet, after: &Range<usize>) -> bool {
-    let mut shift = 0isize;
-    changes.edits().iter().any(|edit| {
-        let start = edit.range.start.saturating_add_signed(shift);
-        let end = start + edit.text.len();
-        shift += edit.text.len() as isize - edit.range.len() as isize;
-        // A deletion right at the border leaves the lines themselves alone.
-        let inside = start < after.end && after.start < end;
-        let deleted_within = edit.text.is_empty() && after.start < start && start < after.end;
-        inside || deleted_within
-    })
 }
 
 fn whole_lines(text: &Rope, range: Range<usize>) -> Range<usize> {

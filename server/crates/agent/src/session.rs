@@ -4,7 +4,7 @@
 //! the session's own task. A cancelled turn makes no further model request.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,6 +21,7 @@ use vfs::Location;
 
 use crate::artifacts::Artifacts;
 use crate::editor::Status;
+use crate::export;
 use crate::live::Live;
 use crate::permission::{Rule, Rules};
 use crate::place::Place;
@@ -355,6 +356,20 @@ impl Shared {
         now
     }
 
+    /// Writes the conversation as Markdown where somebody reads it as a file.
+    pub fn write_transcript(&self) {
+        let Some(dir) = self.artifacts.dir().and_then(Path::parent) else { return };
+        if !self.world.editor.wants_transcript_file() {
+            return;
+        }
+        let path = dir.join("transcript.md");
+        let text = export::markdown(&self.transcript.history());
+        match vfs::state::write_private(&path, text.as_bytes()) {
+            Ok(()) => self.world.editor.transcript_written(&path),
+            Err(err) => tracing::warn!("the transcript cannot be written: {err}"),
+        }
+    }
+
     fn record_options(&self) {
         let (mode, model) = {
             let control = self.lock();
@@ -410,6 +425,7 @@ fn end_turn(shared: &Arc<Shared>, stop: StopReason) {
     }
     let idle = StateUpdate::Idle(IdleStateUpdate::new().stop_reason(stop));
     shared.transcript.send(SessionUpdate::StateUpdate(idle));
+    shared.write_transcript();
     shared.change_waiting(0);
 }
 

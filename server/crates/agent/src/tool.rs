@@ -291,7 +291,6 @@ fn schema_of<T: JsonSchema>() -> Value {
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     if let Some(map) = schema.as_object_mut() {
         map.remove("title");
-        map.insert("additionalProperties".into(), Value::Bool(false));
         map.entry("properties").or_insert_with(|| Value::Object(serde_json::Map::new()));
     }
     tidy(&mut schema);
@@ -299,7 +298,7 @@ fn schema_of<T: JsonSchema>() -> Value {
 }
 
 /// Drops what schemars adds and models do not need: `null` alternatives of optional fields, number
-/// formats, null defaults.
+/// formats, null defaults. Words to choose from become an `enum`, and objects take no other fields.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -320,6 +319,16 @@ fn tidy(schema: &mut Value) {
                     }
                 }
             }
+            if let Some((words, meanings)) = map.get("oneOf").and_then(choices) {
+                map.remove("oneOf");
+                map.insert("type".into(), Value::String("string".into()));
+                map.insert("enum".into(), words);
+                let text = map.get("description").and_then(Value::as_str).unwrap_or_default();
+                map.insert("description".into(), format!("{text} {meanings}").trim().into());
+            }
+            if map.get("properties").is_some_and(Value::is_object) {
+                map.insert("additionalProperties".into(), Value::Bool(false));
+            }
             map.remove("format");
             if map.get("default") == Some(&Value::Null) {
                 map.remove("default");
@@ -329,4 +338,20 @@ fn tidy(schema: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(tidy),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// The words of alternatives that are one word each, and what each means.
+fn choices(alternatives: &Value) -> Option<(Value, String)> {
+    let alternatives = alternatives.as_array()?;
+    let words: Option<Vec<Value>> = alternatives
+        .iter()
+        .map(|it| it.get("const").filter(|it| it.is_string()).cloned())
+        .collect();
+    let meanings: Vec<String> = alternatives
+        .iter()
+        .filter_map(|it| {
+            Some(format!("`{}`: {}", it["const"].as_str()?, it["description"].as_str()?))
+        })
+        .collect();
+    Some((Value::Array(words?), meanings.join(" ")))
 }

@@ -53,7 +53,14 @@ pub fn decide(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -
         write_ask(tool, access, place, policy),
         command_ask(access, place, policy),
     ];
-    asks.into_iter().flatten().next().unwrap_or(Verdict::Allow)
+    let verdict = asks.into_iter().flatten().next().unwrap_or(Verdict::Allow);
+    match verdict {
+        // A rule for one file would not let the command through.
+        Verdict::Ask { reason, .. } if access.command.is_some() && !access.writes.is_empty() => {
+            Verdict::Ask { reason, suggestion: None }
+        }
+        other => other,
+    }
 }
 
 /// Whether a deny rule names the tool as a whole, so that it is not shown to the model.
@@ -182,13 +189,6 @@ fn command_ask(access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Ve
     if let Some(path) = shell::power_argument(&command.script, place) {
         return Some(Verdict::Ask {
             reason: format!("the command may write {path}"),
-            suggestion: None,
-        });
-    }
-    let outside = |it: &String| place.target(it).is_ok_and(|target| !target.inside);
-    if let Some(path) = shell::redirected(&command.script).into_iter().find(outside) {
-        return Some(Verdict::Ask {
-            reason: format!("the command writes {path}, which lies outside the workspace"),
             suggestion: None,
         });
     }

@@ -261,9 +261,9 @@ fn covers(rules: &[&Rule], target: &Target, place: &Place) -> bool {
     let paths = target.paths();
     let whole = target.inside && rules.iter().any(|it| it.specifier.is_none());
     let covered = |path: &&Path| {
-        rules.iter().any(|rule| {
-            rule.specifier.is_some() && matches_path(rule, path, place, Reach::Below)
-        })
+        rules
+            .iter()
+            .any(|rule| rule.specifier.is_some() && matches_path(rule, path, place, Reach::Below))
     };
     whole || (!paths.is_empty() && paths.iter().all(covered))
 }

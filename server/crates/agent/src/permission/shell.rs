@@ -235,8 +235,9 @@ pub fn redirected(script: &str) -> Vec<String> {
         targets.extend(split(&unquoted(script)).redirected);
     }
     targets.retain(|it| {
-        !it.bytes().all(|it| it.is_ascii_digit() || it == b'-')
-            && !["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"].contains(&it.as_str())
+        let descriptor = it.bytes().all(|it| it.is_ascii_digit() || it == b'-');
+        let stream = ["/dev/null", "/dev/stdout", "/dev/stderr"].contains(&it.as_str());
+        !descriptor && !stream && !it.starts_with("/dev/fd/")
     });
     targets
 }
@@ -257,48 +258,6 @@ pub fn written(script: &str) -> Vec<String> {
         }
     }
     written
-}
-
-/// The files a script's redirections write, as far as they are named literally.
-pub fn redirections(script: &str) -> Vec<String> {
-    let mut files = Vec::new();
-    let mut quote: Option<char> = None;
-    let mut chars = script.chars().peekable();
-    while let Some(it) = chars.next() {
-        match (quote, it) {
-            (Some(open), close) if open == close => quote = None,
-            (Some('\'') , _) => {}
-            (_, '\\') => {
-                chars.next();
-            }
-            (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(it),
-            (None, '>') => {
-                while chars.next_if(|it| matches!(it, '>' | '|' | '&')).is_some() {}
-                while chars.next_if(|it| matches!(it, ' ' | '\t')).is_some() {}
-                let mut rest = String::new();
-                let mut inner: Option<char> = None;
-                while let Some(&next) = chars.peek() {
-                    let ends = next.is_whitespace() || ";|&<>()".contains(next);
-                    if inner.is_none() && ends {
-                        break;
-                    }
-                    chars.next();
-                    match (inner, next) {
-                        (Some(open), close) if open == close => inner = None,
-                        (None, '\'' | '"') => inner = Some(next),
-                        (Some(_) | None, _) => rest.push(next),
-                    }
-                }
-                let descriptor = rest == "-" || rest.bytes().all(|it| it.is_ascii_digit());
-                if !descriptor && !rest.starts_with("/dev/") {
-                    files.push(rest);
-                }
-            }
-            (None, _) => {}
-        }
-    }
-    files
 }
 
 /// The rule specifier that "always" would add for a script; none where that would allow too much.

@@ -69,8 +69,8 @@ impl Tool for Bash {
             return Err(Failure::new("args.command contains a NUL character."));
         }
         let cwd = self.folder(place)?;
-        let there = Place { cwd: cwd.clone(), ..place.clone() };
-        let redirected = shell::redirections(&self.command);
+        let there = place.from(&cwd);
+        let redirected = shell::redirected(&self.command);
         Ok(Access {
             // A file whose name is only known when the command runs is judged with the command.
             writes: redirected.iter().filter_map(|it| there.target(it).ok()).collect(),
@@ -150,8 +150,7 @@ impl Bash {
     }
 
     fn told(&self, cx: &Cx, ran: Ran) -> Result<Output, Failure> {
-        let mut text =
-            bounds::head_and_tail(ran.output.text.trim_end(), || self.whole(cx, &ran));
+        let mut text = bounds::head_and_tail(ran.output.text.trim_end(), || self.whole(cx, &ran));
         if ran.ended == Ended::Cancelled {
             return Err(Failure::Cancelled);
         }
