@@ -105,12 +105,13 @@ export class Transcript {
 
   /** The person's own message, unless the server has already shown it. */
   userMessage(messageId: string, text: string): void {
-    if (!this.items.has(messageId)) this.put({ kind: 'user', id: messageId, text });
+    const id = itemId('user', messageId);
+    if (!this.items.has(id)) this.put({ kind: 'user', id, text });
   }
 
   notice(severity: string, title: string, text: string, retry?: 'retry'): void {
     this.notices += 1;
-    this.put({ kind: 'notice', id: `notice-${this.notices}`, severity, title, text, retry: retry === 'retry' });
+    this.put({ kind: 'notice', id: itemId('notice', String(this.notices)), severity, title, text, retry: retry === 'retry' });
   }
 
   /** The turn ended with an error; where a notice has said it already, that one offers the retry. */
@@ -130,12 +131,14 @@ export class Transcript {
   }
 
   private message(kind: 'user' | 'agent' | 'thought', update: AgentMessage): void {
-    const old = this.items.get(update.messageId);
+    const id = itemId(kind, update.messageId);
+    const old = this.items.get(id);
     const text = update.content === undefined ? (old && 'text' in old ? old.text : '') : (update.content ?? []).map(contentText).join('');
-    this.put({ kind, id: update.messageId, text });
+    this.put({ kind, id, text });
   }
 
-  private chunk(kind: 'user' | 'agent' | 'thought', id: string, content: ContentBlock): void {
+  private chunk(kind: 'user' | 'agent' | 'thought', messageId: string, content: ContentBlock): void {
+    const id = itemId(kind, messageId);
     const text = contentText(content);
     const old = this.items.get(id);
     if (old?.kind === kind) {
@@ -146,7 +149,8 @@ export class Transcript {
     }
   }
 
-  private tool(id: string): ToolItem {
+  private tool(toolCallId: string): ToolItem {
+    const id = itemId('tool', toolCallId);
     const old = this.items.get(id);
     if (old?.kind === 'tool') return old;
     return { kind: 'tool', id, title: '', toolKind: 'other', status: 'pending', blocks: [], locations: [], startedAt: this.now(), alwaysOpen: false };
@@ -222,6 +226,11 @@ export class Transcript {
     // A copy: the item goes on growing while the change waits to be sent.
     this.emit({ type: 'item', item: { ...item } });
   }
+}
+
+/** Messages are unique among those of their kind only, and calls are counted by themselves. */
+function itemId(kind: Item['kind'], id: string): string {
+  return `${kind}:${id}`;
 }
 
 export function block(content: ToolCallContent, shorten: Shorten): Block {

@@ -24,9 +24,9 @@ test('chunks of one message grow one item and are sent as what was added', () =>
     { sessionUpdate: 'agent_message_chunk', messageId: 'm', content: text('Hel') },
     { sessionUpdate: 'agent_message_chunk', messageId: 'm', content: text('lo') },
   );
-  assert.deepEqual(transcript.view().items, [{ kind: 'agent', id: 'm', text: 'Hello' }]);
-  assert.deepEqual(changes[0], { type: 'item', item: { kind: 'agent', id: 'm', text: 'Hel' } });
-  assert.deepEqual(changes.at(-1), { type: 'append', id: 'm', text: 'lo' });
+  assert.deepEqual(transcript.view().items, [{ kind: 'agent', id: 'agent:m', text: 'Hello' }]);
+  assert.deepEqual(changes[0], { type: 'item', item: { kind: 'agent', id: 'agent:m', text: 'Hel' } });
+  assert.deepEqual(changes.at(-1), { type: 'append', id: 'agent:m', text: 'lo' });
 });
 
 const ALWAYS_OPEN: Record<string, object> = { copydesk: { fold: 'always-open' } };
@@ -39,7 +39,7 @@ test('a call keeps what an update leaves out and loses what it clears', () => {
   );
   const [item] = transcript.view().items;
   assert.deepEqual(item, {
-    kind: 'tool', id: 't', title: 'Edit a', toolKind: 'edit', status: 'completed', blocks: [{ type: 'text', text: 'x' }], locations: [], startedAt: 1_000, endedAt: 1_000, alwaysOpen: true, received: undefined,
+    kind: 'tool', id: 'tool:t', title: 'Edit a', toolKind: 'edit', status: 'completed', blocks: [{ type: 'text', text: 'x' }], locations: [], startedAt: 1_000, endedAt: 1_000, alwaysOpen: true, received: undefined,
   });
 });
 
@@ -48,7 +48,7 @@ test('a message of the person is shown once, whoever tells of it first', () => {
   transcript.userMessage('u', 'hi');
   transcript.userMessage('v', 'ho');
   transcript.apply({ sessionUpdate: 'user_message', messageId: 'v', content: [text('ho')] });
-  assert.deepEqual(transcript.view().items.map(item => item.id), ['u', 'v']);
+  assert.deepEqual(transcript.view().items.map(item => item.id), ['user:u', 'user:v']);
 });
 
 test('unknown updates and contents do no harm', () => {
@@ -107,4 +107,14 @@ test('a diff names its files as the person knows them', () => {
   });
   const [item] = transcript.view().items;
   assert.deepEqual(item?.kind === 'tool' && item.blocks, [{ type: 'diff', files: ['a.js', 'b → c'], patch: '' }]);
+});
+
+test('a message, a thought and a call may have the same id', () => {
+  const { transcript } = play(
+    { sessionUpdate: 'user_message', messageId: '1', content: [text('a')] },
+    { sessionUpdate: 'agent_thought_chunk', messageId: '1', content: text('b') },
+    { sessionUpdate: 'agent_message_chunk', messageId: '1', content: text('c') },
+    { sessionUpdate: 'tool_call_update', toolCallId: '1', title: 'd' },
+  );
+  assert.deepEqual(transcript.view().items.map(item => item.kind), ['user', 'thought', 'agent', 'tool']);
 });
