@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use vfs::{Location, Roots};
+use vfs::{Location, Roots, Vfs};
 
 use crate::tool::Failure;
 
@@ -12,6 +12,8 @@ use crate::tool::Failure;
 pub struct Place {
     /// Folders that count as inside.
     pub roots: Arc<Roots>,
+    /// Open documents: a link to one names it.
+    pub vfs: Vfs,
     /// What relative paths start from.
     pub cwd: PathBuf,
     /// Where `artifact:<id>` lies.
@@ -42,11 +44,19 @@ impl Place {
             return self.artifact(id);
         }
         let resolved = self.roots.resolve(&self.cwd, input);
-        let real = match &resolved.location {
-            Location::Disk(path) if *path != resolved.real => Some(resolved.real),
+        let location = match &resolved.location {
+            it @ Location::Disk(_) if !self.vfs.is_open(it) => self.vfs.open_at(&resolved.real),
             Location::Disk(_) | Location::Virtual(_) => None,
         };
-        Ok(Target { location: resolved.location, real, inside: resolved.inside })
+        let location = location.unwrap_or(resolved.location);
+        let named = vfs::normalize(&self.cwd.join(input));
+        let real = match &location {
+            // What was named and what it leads to are both judged.
+            Location::Disk(path) if *path != resolved.real => Some(resolved.real),
+            Location::Disk(path) if *path != named && resolved.via_symlink => Some(named),
+            Location::Disk(_) | Location::Virtual(_) => None,
+        };
+        Ok(Target { location, real, inside: resolved.inside })
     }
 
     /// The same workspace, seen from another current folder.
@@ -106,5 +116,19 @@ impl Target {
             paths.push(real.as_path());
         }
         paths
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use vfs::Vfs;
+
+    /// A store with nothing open.
+    pub fn no_files() -> Vfs {
+        Vfs::new(vfs::Options {
+            unit: text::Unit::Utf8,
+            breaks: text::LineBreaks::Lf,
+            state_dir: None,
+        })
     }
 }

@@ -75,6 +75,12 @@ impl Seen {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(location);
     }
 
+    /// The text that was last seen.
+    pub fn text(&self, location: &Location) -> Option<Rope> {
+        let views = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        views.get(location).map(|it| it.text.clone())
+    }
+
     /// Whether the file was read at all.
     pub fn knows(&self, location: &Location) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(location)

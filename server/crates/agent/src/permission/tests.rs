@@ -25,7 +25,7 @@ static DESK: LazyLock<Desk> = LazyLock::new(|| {
     link("plain.txt", "secrets/id_rsa");
     link(".env.local", "secrets/id_rsa");
     let place =
-        Place { roots: Arc::new(vfs::Roots::new([root.clone()])), cwd: root, artifacts: None };
+        Place { roots: Arc::new(vfs::Roots::new([root.clone()])), cwd: root, artifacts: None, vfs: crate::place::tests::no_files() };
     Desk { _folder: folder, place }
 });
 
@@ -751,7 +751,7 @@ fn a_workspace_opened_through_a_link_keeps_its_rules() {
     let link = DESK.place.cwd.with_file_name("link");
     std::os::unix::fs::symlink(&DESK.place.cwd, &link).unwrap();
     let place =
-        Place { roots: Arc::new(vfs::Roots::new([link.clone()])), cwd: link, artifacts: None };
+        Place { roots: Arc::new(vfs::Roots::new([link.clone()])), cwd: link, artifacts: None, vfs: crate::place::tests::no_files() };
     let rules = rules("allow Edit(/src/**); allow Edit(docs/**)", &DESK.place);
     let policy = Policy { rules: &rules, mode: Mode::Ask, trusted: true, plan_file: None };
     for (path, expected) in
