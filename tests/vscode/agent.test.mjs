@@ -1,7 +1,7 @@
 // A person's path in a real VS Code with the real server and a scripted model, then every
 // scenario folder. Each part has a folder of its own.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { artifacts, openEditor, realServer, until } from './harness.mjs';
@@ -85,6 +85,36 @@ story('a rejection with words reaches the model, and nothing is changed', { file
   await panel.locator('.agent', { hasText: 'Understood.' }).waitFor();
   assert.equal(await editor.text(), HELLO);
   assert.ok(model.toolResults().some(text => text.includes('leave the greeting alone')));
+});
+
+/** The server processes that work in the open folder. */
+function servers() {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .filter(pid => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${realServer}\0lsp`) && readlinkSync(`/proc/${pid}/cwd`) === session.folder;
+      } catch {
+        return false; // It has ended meanwhile.
+      }
+    })
+    .map(Number);
+}
+
+story('a killed server is replaced, and the chat goes on where it was', { files: { 'hello.js': HELLO }, open: 'hello.js' }, async (editor, panel) => {
+  model.play([{ text: 'The first answer.' }, { text: 'The second answer.' }]);
+  await editor.openChat();
+  await editor.prompt('One');
+  await panel.locator('.agent', { hasText: 'The first answer.' }).waitFor();
+  await editor.idle();
+  const killed = servers();
+  assert.equal(killed.length, 1);
+  process.kill(killed[0], 'SIGKILL');
+  await until('another server', () => servers().some(pid => pid !== killed[0]));
+  await editor.prompt('Two');
+  await panel.locator('.agent', { hasText: 'The second answer.' }).waitFor();
+  assert.match(JSON.stringify(model.requests.at(-1).messages), /The first answer\./);
+  assert.equal(await panel.locator('.notice').count(), 0);
 });
 
 function tree(dir, prefix = '') {

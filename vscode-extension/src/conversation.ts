@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { type Server, ServerProblem, message } from './client';
-import type { NewSessionResponse, ServerMarkers, StateUpdate, StatusResult, UpdateSessionNotification } from './protocol';
+import type { NewSessionResponse, StateUpdate, StatusResult, UpdateSessionNotification } from './protocol';
 import { Transcript } from './transcript';
 import type { Change, HeaderView } from './view';
 
@@ -112,7 +112,7 @@ export class Conversation {
     this.sessionId = undefined;
     this.opening = undefined;
     this.transcript.endOpenCalls();
-    if (this.header.busy) this.transcript.notice('error', 'The server ended while the agent was working', 'Text that had not reached a file or buffer is lost.', 'retry');
+    if (this.header.busy) this.transcript.notice('error', 'The server ended while the agent was working', 'What it had not written into a file or buffer yet is lost.', 'retry');
     this.setHeader({ busy: false });
   }
 
@@ -135,11 +135,11 @@ export class Conversation {
   }
 
   private async openSession(chat: number): Promise<string> {
-    const client = await this.server.ready();
+    await this.server.ready();
     const cwd = this.folder;
     const additionalDirectories = (vscode.workspace.workspaceFolders ?? []).map(folder => folder.uri.fsPath).filter(folder => folder !== cwd);
     const where = { cwd, mcpServers: [], ...(additionalDirectories.length > 0 ? { additionalDirectories } : {}) };
-    const resumed = this.lost && canResume(client.initializeResult?.capabilities.experimental) ? await this.resume(this.lost, where) : undefined;
+    const resumed = this.lost ? await this.resume(this.lost, where) : undefined;
     const result = resumed ?? (await this.server.request('session/new', where));
     if (this.lost && !resumed) this.transcript.notice('info', 'A new session begins here', 'The agent does not remember what is above.');
     if (chat !== this.chat) return result.sessionId;
@@ -217,11 +217,6 @@ export function shortPath(file: string): string {
 
 function emptyHeader(): HeaderView {
   return { title: '', busy: false, options: [], problems: [] };
-}
-
-function canResume(experimental: unknown): boolean {
-  const session = (experimental as { copydesk?: Partial<ServerMarkers> } | undefined)?.copydesk?.session;
-  return typeof session === 'object' && session !== null && 'resume' in session && session.resume !== null;
 }
 
 export function activate(context: vscode.ExtensionContext, server: Server): Conversation {
