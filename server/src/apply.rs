@@ -107,23 +107,6 @@ impl LspEditor {
     }
 }
 
-impl Parts {
-    /// Opens a transcript once; afterwards the editor sees the file change.
-    fn show_transcript(&self, path: &Path) {
-        let mut shown = self.transcripts.lock().unwrap_or_else(PoisonError::into_inner);
-        if !shown.insert(path.to_owned()) {
-            return;
-        }
-        let uri = crate::lsp::uri(&vfs::Location::disk(path));
-        let answer = self.outbox.request("window/showDocument", json!({"uri": uri, "takeFocus": false}));
-        tokio::spawn(async move {
-            if let Err(error) = answer.await {
-                tracing::info!(%error, "the client did not show the transcript");
-            }
-        });
-    }
-}
-
 #[async_trait]
 impl Editor for LspEditor {
     fn update(&self, update: acp::UpdateSessionNotification) {
@@ -136,8 +119,12 @@ impl Editor for LspEditor {
         self.0.client.markers.is_none() && self.0.client.shows_documents
     }
 
+    /// Opens a transcript once; afterwards the editor sees the file change.
     fn transcript_written(&self, path: &Path) {
-        self.0.show_transcript(path);
+        let mut shown = self.0.transcripts.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.insert(path.to_owned()) {
+            self.show_document(&Location::disk(path));
+        }
     }
 
     async fn ask(&self, request: acp::RequestPermissionRequest) -> Answer {

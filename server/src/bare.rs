@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use protocol::acp;
 use protocol::schema::MaybeUndefined;
-use protocol::{ExportParams, acp};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use vfs::Location;
@@ -105,12 +105,7 @@ impl Commands {
 
     /// Writes the conversation so far and opens it beside the code.
     fn transcript(&self, sessions: &Sessions) -> Result<(), RpcError> {
-        let session_id = self.current()?.to_string();
-        let path = std::env::temp_dir().join(format!("copydesk-{session_id}.md"));
-        let export = ExportParams { session_id, format: "markdown".to_owned() };
-        let text = sessions.export(export)?.content;
-        vfs::state::write_private(&path, text.as_bytes())
-            .map_err(|error| RpcError::failed("invalid", error.to_string()))?;
+        let path = sessions.transcript(&self.current()?.to_string())?;
         self.editor.show_document(&Location::disk(&path));
         Ok(())
     }

@@ -158,7 +158,7 @@ impl Sessions {
             }
         }
         let mut all: Vec<(u64, acp::SessionInfo)> = found.into_values().collect();
-        all.sort_by(|a, b| b.0.cmp(&a.0));
+        all.sort_by_key(|it| std::cmp::Reverse(it.0));
         Ok(acp::ListSessionsResponse::new(all.into_iter().map(|(_, info)| info).collect()))
     }
 
@@ -239,6 +239,13 @@ impl Sessions {
             }
         };
         Ok(ExportResult { content })
+    }
+
+    /// The conversation so far as a Markdown file in the session's folder.
+    pub fn transcript(&self, id: &str) -> Result<PathBuf, RpcError> {
+        self.session(id)?.shared.write_transcript().map_err(|err| {
+            RpcError::failed("invalid", format!("the transcript cannot be written: {err}"))
+        })
     }
 
     /// `copydesk/tool/list`.
@@ -557,6 +564,7 @@ impl Sessions {
         };
         let place = Place {
             roots: Arc::new(Roots::new(roots)),
+            vfs: self.world.vfs.clone(),
             cwd: begin.cwd,
             artifacts: artifacts.clone(),
         };

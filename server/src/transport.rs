@@ -92,28 +92,19 @@ impl<S: LanguageServer> Transport<S> {
 
     fn body(&mut self, body: &[u8], shut_down: &mut bool) -> Flow {
         let body = message::replace_lone_surrogates(body);
-        let messages = match message::split_batch(&body) {
-            Ok(messages) => messages,
-            Err(error) => {
-                self.outbox.respond_malformed(&error);
-                return Flow::Continue;
+        match message::parse(&body) {
+            Message::Response { id, result } => self.outbox.answer(id, result),
+            Message::Call { id, method, params } => {
+                let exit = id.is_none() && method == "exit";
+                *shut_down |= id.is_some() && method == "shutdown";
+                self.call(id, &method, params);
+                if exit {
+                    return Flow::Exit;
+                }
             }
-        };
-        for part in messages {
-            match message::parse(part) {
-                Message::Response { id, result } => self.outbox.answer(id, result),
-                Message::Call { id, method, params } => {
-                    let exit = id.is_none() && method == "exit";
-                    *shut_down |= id.is_some() && method == "shutdown";
-                    self.call(id, &method, params);
-                    if exit {
-                        return Flow::Exit;
-                    }
-                }
-                Message::Ignored => {}
-                Message::Malformed { id, error } => {
-                    self.outbox.respond(&Response::from_error(id, error.into()));
-                }
+            Message::Ignored => {}
+            Message::Malformed { id, error } => {
+                self.outbox.respond(&Response::from_error(id, error.into()));
             }
         }
         Flow::Continue

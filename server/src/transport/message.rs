@@ -1,4 +1,4 @@
-//! Tells what a message body is: call, response, batch, or not a message at all.
+//! Tells what a message body is: call, response, or not a message at all.
 //!
 //! Invariant: borrows from the body; parameters stay raw bytes until their type is known.
 
@@ -40,21 +40,12 @@ struct Envelope<'a> {
     error: Option<RpcError>,
 }
 
-/// Splits a body into its messages: one, or those of a batch.
-pub fn split_batch(body: &[u8]) -> Result<Vec<&[u8]>, RpcError> {
-    if body.trim_ascii_start().first() != Some(&b'[') {
-        return Ok(vec![body]);
-    }
-    let parts: Vec<&RawValue> =
-        serde_json::from_slice(body).map_err(|error| parse_error(&error.to_string()))?;
-    if parts.is_empty() {
-        return Err(invalid_request("the batch is empty"));
-    }
-    Ok(parts.into_iter().map(|part| part.get().as_bytes()).collect())
-}
-
 /// Parses one message.
 pub fn parse(body: &[u8]) -> Message<'_> {
+    if body.trim_ascii_start().first() == Some(&b'[') {
+        let error = invalid_request("batches are not part of LSP; send the messages one by one");
+        return Message::Malformed { id: Id::Null, error };
+    }
     let envelope: Envelope<'_> = match serde_json::from_slice(body) {
         Ok(envelope) => envelope,
         Err(error) => return malformed(body, &error),
@@ -181,12 +172,13 @@ mod tests {
     }
 
     #[test]
-    fn batches() {
-        let split = |body: &'static str| split_batch(body.as_bytes()).map(|parts| parts.len());
-        assert_eq!(split(" [{}, 7, [1]]"), Ok(3));
-        assert_eq!(split("{}"), Ok(1));
-        assert_eq!(split("[]").map_err(|error| error.code), Err(-32600));
-        assert_eq!(split("[1,").map_err(|error| error.code), Err(-32700));
+    fn a_batch_is_no_message() {
+        for body in ["[]", " [{}, 7]", "[1,"] {
+            let Message::Malformed { id, error } = parse(body.as_bytes()) else {
+                panic!("taken for a message");
+            };
+            assert_eq!((id, error.code), (Id::Null, -32600));
+        }
     }
 
     #[test]

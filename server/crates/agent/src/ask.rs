@@ -201,7 +201,7 @@ struct Waiting<'a>(&'a Arc<Shared>);
 
 impl<'a> Waiting<'a> {
     fn begin(shared: &'a Arc<Shared>) -> Waiting<'a> {
-        shared.write_transcript();
+        shared.refresh_transcript();
         if shared.change_waiting(1) == 1 {
             let state = StateUpdate::RequiresAction(RequiresActionStateUpdate::new());
             shared.transcript.send(protocol::acp::SessionUpdate::StateUpdate(state));

@@ -12,8 +12,10 @@ use crate::tool::Content;
 
 /// Characters of one text result that a model reads.
 pub const RESULT: usize = 30_000;
-/// Characters of one string inside a card's raw input or output.
+/// Bytes of one string inside a card's raw input or output.
 const RAW: usize = 8_000;
+/// Bytes of a card's raw input or output. With its content a card stays below 64 KB.
+const RAW_TOTAL: usize = 8_500;
 /// Characters of a title.
 const TITLE: usize = 160;
 
@@ -38,13 +40,78 @@ pub fn text(text: &str, limit: usize) -> String {
     format!("{head}… ({} more characters)", total - limit)
 }
 
-/// JSON whose long strings are cut.
+/// JSON whose long strings are cut, and of which no more is kept than a card may carry.
 pub fn value(value: &Value) -> Value {
-    match value {
-        Value::String(it) => Value::String(text(it, RAW)),
-        Value::Array(items) => Value::Array(items.iter().take(200).map(self::value).collect()),
-        Value::Object(map) => map.iter().map(|(key, it)| (key.clone(), self::value(it))).collect(),
+    let mut room = RAW_TOTAL;
+    within(value, &mut room)
+}
+
+fn within(value: &Value, room: &mut usize) -> Value {
+    let value = match value {
+        Value::String(it) => Value::String(fitting(it, RAW.min(*room))),
+        Value::Array(items) => {
+            let mut kept: Vec<Value> = Vec::new();
+            for item in items {
+                if *room == 0 {
+                    kept.push(Value::String(format!("… ({} more)", items.len() - kept.len())));
+                    break;
+                }
+                kept.push(within(item, room));
+            }
+            return Value::Array(kept);
+        }
+        Value::Object(map) => {
+            let mut kept = serde_json::Map::new();
+            for (key, it) in map {
+                if *room == 0 {
+                    let left = map.len() - kept.len();
+                    kept.insert("…".into(), Value::String(format!("{left} more")));
+                    break;
+                }
+                let key = fitting(key, 200);
+                *room = room.saturating_sub(json_len(&key));
+                kept.insert(key, within(it, room));
+            }
+            return Value::Object(kept);
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    };
+    let size = value.as_str().map_or(8, json_len);
+    *room = room.saturating_sub(size);
+    value
+}
+
+/// Bytes of a text within JSON, quotes included.
+pub fn json_len(text: &str) -> usize {
+    2 + text.chars().map(json_char).sum::<usize>()
+}
+
+fn json_char(it: char) -> usize {
+    match it {
+        '"' | '\\' | '\n' | '\t' | '\r' => 2,
+        it if it.is_control() => 6,
+        it => it.len_utf8(),
+    }
+}
+
+/// Where a text must be cut to take at most `limit` bytes within JSON; its length where it fits.
+pub fn json_cut(text: &str, limit: usize) -> usize {
+    let mut size = 2;
+    for (at, it) in text.char_indices() {
+        size += json_char(it);
+        if limit < size {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// Text that takes about `limit` bytes within JSON, the rest counted.
+pub fn fitting(text: &str, limit: usize) -> String {
+    let cut = json_cut(text, limit);
+    match text[cut..].chars().count() {
+        0 => text.to_string(),
+        left => format!("{}… ({left} more characters)", &text[..cut]),
     }
 }
 

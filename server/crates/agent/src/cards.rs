@@ -12,8 +12,10 @@ use vfs::Location;
 use crate::bounds;
 use crate::tool::Content;
 
-/// Characters of text or diff on one card.
+/// Bytes of one text or diff on a card, as JSON.
 const BLOCK: usize = 24_000;
+/// Bytes of all of them.
+const BLOCKS: usize = 40_000;
 
 /// Places as the wire wants them: an absolute path, with the URI beside it where there is no file.
 pub fn locations(places: &[(Location, Option<u32>)]) -> Vec<ToolCallLocation> {
@@ -35,7 +37,7 @@ pub fn of_content(content: &[Content]) -> Vec<ToolCallContent> {
         .iter()
         .map(|it| match it {
             Content::Text(text) => {
-                ToolCallContent::from(ContentBlock::from(bounds::text(text, BLOCK)))
+                ToolCallContent::from(ContentBlock::from(bounds::fitting(text, BLOCK)))
             }
             Content::Image { media_type, data } => {
                 let image = ImageContent::new(data.clone(), media_type.clone());
@@ -92,7 +94,7 @@ pub fn terminal(id: &str) -> ToolCallContent {
 
 /// Blocks that fit one notification; what does not is counted.
 pub fn bounded(blocks: Vec<ToolCallContent>) -> Vec<ToolCallContent> {
-    let mut room = BLOCK * 2;
+    let mut room = BLOCKS;
     let total = blocks.len();
     let mut kept = Vec::new();
     for block in blocks {
@@ -127,17 +129,12 @@ fn uri_meta(uri: &str) -> Meta {
 }
 
 fn cut_patch(patch: &str) -> String {
-    if patch.len() <= BLOCK {
+    let cut = bounds::json_cut(patch, BLOCK);
+    if cut == patch.len() {
         return patch.to_string();
     }
-    let mut kept = String::new();
-    let mut lines = patch.lines();
-    for line in lines.by_ref() {
-        if BLOCK < kept.len() + line.len() {
-            break;
-        }
-        kept.push_str(line);
-        kept.push('\n');
-    }
-    format!("{kept}\\ {} more lines of this diff are not shown\n", lines.count() + 1)
+    // Whole lines only.
+    let kept = patch[..cut].rfind('\n').map_or(0, |it| it + 1);
+    let left = patch[kept..].lines().count();
+    format!("{}\\ {left} more lines of this diff are not shown\n", &patch[..kept])
 }

@@ -135,82 +135,16 @@ pub async fn run(shared: &Arc<Shared>, prepared: Prepared, cancel: &Cancellation
     }
 }
 
-async fn permitted(shared: &Arc<Shared>, prepared: Prepared, cancel: &CancellationToken) -> Done {
-    let Prepared { entry, mut call, request, mut input, mut notes, mut access } = prepared;
-    // Answers may change the input, and a changed input is judged again.
-    let approval = loop {
-        let place = shared.place();
-        let rules = shared.rules();
-        let policy = Policy {
-            rules: &rules,
-            mode: shared.mode(),
-            trusted: shared.world.may_run_unasked(),
-            plan_file: shared.plan_file.as_deref(),
-        };
-        let verdict = permission::decide(entry.name, &access, &place, &policy);
-        let (reason, suggestion) = match verdict {
-            Verdict::Allow => break Approval::Policy,
-            Verdict::Deny { reason } => return fail(shared, &request.id, &reason),
-            Verdict::Ask { reason, suggestion } => (reason, suggestion),
-        };
-        let cx = context(shared, &request, Approval::Policy, cancel);
-        let preview = match cancellable(cancel, call.preview(&cx)).await {
-            Ok(preview) => preview,
-            Err(failure) => return ended(shared, &request.id, failure),
-        };
-        let subject =
-            Subject { entry, input: &input, access: &access, preview, reason, suggestion };
-        match permission_of(shared, &request.id, subject, cancel).await {
-            Permission::Allowed { extras } => match changed(entry, extras, &input) {
-                Ok(None) => break Approval::Person,
-                Ok(Some((new_call, new_input, feedback))) => {
-                    access = match new_call.access(&place) {
-                        Ok(access) => access,
-                        Err(failure) => return fail(shared, &request.id, &failure.to_string()),
-                    };
-                    call = new_call;
-                    input = new_input;
-                    notes.push(format!(
-                        "the person changed the input to {}{}",
-                        bounds::text(&input.to_string(), 2_000),
-                        feedback.map(|it| format!(" and says: {it}")).unwrap_or_default()
-                    ));
-                    // What the person wrote is what they allow, unless a rule forbids it.
-                    let policy = Policy { rules: &rules, ..policy };
-                    match permission::decide(entry.name, &access, &place, &policy) {
-                        Verdict::Deny { reason } => return fail(shared, &request.id, &reason),
-                        Verdict::Allow | Verdict::Ask { .. } => break Approval::Person,
-                    }
-                }
-                Err(text) => return fail(shared, &request.id, &text),
-            },
-            Permission::Rejected { feedback } => {
-                let text = match feedback {
-                    Some(words) => format!("rejected by the person, who says: {words}"),
-                    None => {
-                        "rejected by the person. Nothing was done. Ask what they want instead, \
-                             or go on without it."
-                            .to_string()
-                    }
-                };
-                return fail(shared, &request.id, &text);
-            }
-            Permission::Nobody { rule } => {
-                let hint = match rule {
-                    Some(rule) => {
-                        format!("Add the permission rule `{rule}`, or run in another mode.")
-                    }
-                    None => "It needs a person who allows it.".to_string(),
-                };
-                return fail(
-                    shared,
-                    &request.id,
-                    &format!("denied: this needs permission and nobody is there to ask. {hint}"),
-                );
-            }
-            Permission::Cancelled => return ended(shared, &request.id, Failure::Cancelled),
-        }
+async fn permitted(
+    shared: &Arc<Shared>,
+    mut prepared: Prepared,
+    cancel: &CancellationToken,
+) -> Done {
+    let approval = match judged(shared, &mut prepared, cancel).await {
+        Ok(approval) => approval,
+        Err(done) => return done,
     };
+    let Prepared { call, request, mut notes, access, .. } = prepared;
     let started = ToolCallUpdate::new(request.id.clone()).status(ToolCallStatus::InProgress);
     shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(started));
     if !access.is_read_only() {
@@ -228,6 +162,83 @@ async fn permitted(shared: &Arc<Shared>, prepared: Prepared, cancel: &Cancellati
         Ok(output) => finish(shared, &request.id, output, &notes),
         Err(failure) => ended(shared, &request.id, failure),
     }
+}
+
+/// Who lets the call run. An answer may change the input, which is judged again.
+async fn judged(
+    shared: &Arc<Shared>,
+    prepared: &mut Prepared,
+    cancel: &CancellationToken,
+) -> Result<Approval, Done> {
+    let id = prepared.request.id.clone();
+    let (reason, suggestion) = match decide(shared, prepared) {
+        Verdict::Allow => return Ok(Approval::Policy),
+        Verdict::Deny { reason } => return Err(fail(shared, &id, &reason)),
+        Verdict::Ask { reason, suggestion } => (reason, suggestion),
+    };
+    let cx = context(shared, &prepared.request, Approval::Policy, cancel);
+    let preview = cancellable(cancel, prepared.call.preview(&cx)).await;
+    let preview = preview.map_err(|failure| ended(shared, &id, failure))?;
+    let subject = Subject {
+        entry: prepared.entry,
+        input: &prepared.input,
+        access: &prepared.access,
+        preview,
+        reason,
+        suggestion,
+    };
+    match permission_of(shared, &id, subject, cancel).await {
+        Permission::Allowed { extras } => {
+            match changed(prepared.entry, extras, &prepared.input) {
+                Err(text) => return Err(fail(shared, &id, &text)),
+                Ok(None) => return Ok(Approval::Person),
+                Ok(Some((call, input, feedback))) => {
+                    let access = call.access(&shared.place());
+                    prepared.access =
+                        access.map_err(|failure| fail(shared, &id, &failure.to_string()))?;
+                    prepared.notes.push(format!(
+                        "the person changed the input to {}{}",
+                        bounds::text(&input.to_string(), 2_000),
+                        feedback.map(|it| format!(" and says: {it}")).unwrap_or_default()
+                    ));
+                    (prepared.call, prepared.input) = (call, input);
+                }
+            }
+            // What the person wrote is what they allow, unless a rule forbids it.
+            match decide(shared, prepared) {
+                Verdict::Deny { reason } => Err(fail(shared, &id, &reason)),
+                Verdict::Allow | Verdict::Ask { .. } => Ok(Approval::Person),
+            }
+        }
+        Permission::Rejected { feedback: Some(words) } => {
+            Err(fail(shared, &id, &format!("rejected by the person, who says: {words}")))
+        }
+        Permission::Rejected { feedback: None } => Err(fail(
+            shared,
+            &id,
+            "rejected by the person. Nothing was done. Ask what they want instead, or go on without it.",
+        )),
+        Permission::Nobody { rule } => {
+            let hint = match rule {
+                Some(rule) => format!("Add the permission rule `{rule}`, or run in another mode."),
+                None => "It needs a person who allows it.".to_string(),
+            };
+            let text = format!("denied: this needs permission and nobody is there to ask. {hint}");
+            Err(fail(shared, &id, &text))
+        }
+        Permission::Cancelled => Err(ended(shared, &id, Failure::Cancelled)),
+    }
+}
+
+fn decide(shared: &Arc<Shared>, prepared: &Prepared) -> Verdict {
+    let rules = shared.rules();
+    let policy = Policy {
+        rules: &rules,
+        mode: shared.mode(),
+        trusted: shared.world.may_run_unasked(),
+        plan_file: shared.plan_file.as_deref(),
+    };
+    permission::decide(prepared.entry.name, &prepared.access, &shared.place(), &policy)
 }
 
 /// Everything a question is about.
@@ -260,8 +271,9 @@ async fn permission_of(
         .kind((subject.entry.kind)())
         .raw_input(bounds::value(subject.input));
     if !subject.preview.is_empty() {
-        card = card.content(subject.preview.clone());
-        let shown = ToolCallUpdate::new(id.to_string()).content(subject.preview);
+        let preview = cards::bounded(subject.preview);
+        card = card.content(preview.clone());
+        let shown = ToolCallUpdate::new(id.to_string()).content(preview);
         shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(shown));
     }
     let question = ask::Question {

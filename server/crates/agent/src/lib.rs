@@ -21,6 +21,8 @@ mod seen;
 pub mod session;
 pub mod settings;
 pub mod store;
+#[cfg(test)]
+mod testing;
 pub mod tool;
 pub mod tools;
 pub mod transcript;

@@ -274,6 +274,7 @@ impl Shared {
         let control = self.lock();
         Place {
             roots: control.roots.clone(),
+            vfs: self.world.vfs.clone(),
             cwd: control.cwd.clone(),
             artifacts: self.artifacts.dir().map(PathBuf::from),
         }
@@ -356,16 +357,23 @@ impl Shared {
         now
     }
 
-    /// Writes the conversation as Markdown where somebody reads it as a file.
-    pub fn write_transcript(&self) {
-        let Some(dir) = self.artifacts.dir().and_then(Path::parent) else { return };
+    /// Writes the conversation as Markdown into the session's folder.
+    pub fn write_transcript(&self) -> std::io::Result<PathBuf> {
+        let dir = self.artifacts.dir().and_then(Path::parent);
+        let dir = dir.ok_or_else(|| std::io::Error::other("this run keeps no files"))?;
+        let path = dir.join("transcript.md");
+        let text = export::markdown(&self.transcript.history());
+        vfs::state::write_private(&path, text.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Keeps the transcript's file up to date where somebody reads it.
+    pub fn refresh_transcript(&self) {
         if !self.world.editor.wants_transcript_file() {
             return;
         }
-        let path = dir.join("transcript.md");
-        let text = export::markdown(&self.transcript.history());
-        match vfs::state::write_private(&path, text.as_bytes()) {
-            Ok(()) => self.world.editor.transcript_written(&path),
+        match self.write_transcript() {
+            Ok(path) => self.world.editor.transcript_written(&path),
             Err(err) => tracing::warn!("the transcript cannot be written: {err}"),
         }
     }
@@ -425,7 +433,7 @@ fn end_turn(shared: &Arc<Shared>, stop: StopReason) {
     }
     let idle = StateUpdate::Idle(IdleStateUpdate::new().stop_reason(stop));
     shared.transcript.send(SessionUpdate::StateUpdate(idle));
-    shared.write_transcript();
+    shared.refresh_transcript();
     shared.change_waiting(0);
 }
 

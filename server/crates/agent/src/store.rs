@@ -18,6 +18,7 @@ pub const FORMAT: u32 = 1;
 /// One line of the log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "records are written and read one at a time")]
 pub enum Record {
     /// The first line.
     Session(Header),

@@ -8,20 +8,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protocol::acp::{
-    ContentBlock, ContentChunk, Meta, SessionId, SessionUpdate, StateUpdate, TerminalId,
-    TerminalOutputChunk, ToolCallId, ToolCallUpdate, UpdateSessionNotification,
+    ContentBlock, ContentChunk, Meta, SessionId, SessionUpdate, TerminalId, TerminalOutputChunk,
+    ToolCallId, ToolCallUpdate, UpdateSessionNotification,
 };
 use serde_json::json;
 
+use crate::bounds;
 use crate::editor::Editor;
 use crate::store::{Log, Record};
 
 /// The longest a delta is held back.
 const MERGE: Duration = Duration::from_millis(33);
-/// The most text one notification carries; a notification stays below 64 KB on the wire.
+/// The most text one notification carries, in bytes of JSON; a notification stays below 64 KB on the
+/// wire.
 const CHUNK: usize = 32 * 1024;
-/// Terminal bytes kept for replay, per terminal.
-const REPLAY_TERMINAL: usize = 64 * 1024;
+/// Terminal bytes kept for replay, per terminal; base64 makes four bytes of three.
+const REPLAY_TERMINAL: usize = 40 * 1024;
 
 /// The outgoing side of one session.
 #[derive(Clone)]
@@ -103,10 +105,9 @@ impl Transcript {
                 state.pending = Some(delta);
             }
         }
-        let due = state.last_delta.map(|it| it + MERGE);
         let full = state.pending.as_ref().is_some_and(|it| CHUNK <= it.text.len());
-        match due {
-            Some(due) if Instant::now() < due && !full => {
+        match held_until(state.last_delta, Instant::now()) {
+            Some(due) if !full => {
                 if !state.flush_armed {
                     state.flush_armed = true;
                     self.flush_at(due);
@@ -193,6 +194,11 @@ impl Transcript {
     }
 }
 
+/// Until when a delta is held back, at most [`MERGE`] after the one before; absent: it leaves at once.
+fn held_until(last: Option<Instant>, now: Instant) -> Option<Instant> {
+    last.map(|it| it + MERGE).filter(|due| now < *due)
+}
+
 /// The updates of a session, folded so that a replay shows each thing once and whole.
 #[derive(Clone, Default)]
 pub struct History {
@@ -265,7 +271,8 @@ impl History {
         };
         match (&new.content, &mut last.content) {
             (ContentBlock::Text(new_text), ContentBlock::Text(text))
-                if new.message_id == last.message_id && text.text.len() < CHUNK =>
+                if new.message_id == last.message_id
+                    && bounds::json_len(&text.text) + bounds::json_len(&new_text.text) <= CHUNK =>
             {
                 text.text.push_str(&new_text.text);
                 true
@@ -298,27 +305,26 @@ fn joined(old: &str, new: &str) -> String {
 fn pieces(text: &str) -> Vec<String> {
     let mut rest = text;
     let mut pieces = Vec::new();
-    while CHUNK < rest.len() {
-        let cut = (1..=CHUNK).rev().find(|&it| rest.is_char_boundary(it)).unwrap_or(rest.len());
+    loop {
+        let cut = bounds::json_cut(rest, CHUNK);
         pieces.push(rest[..cut].to_string());
         rest = &rest[cut..];
+        if rest.is_empty() {
+            return pieces;
+        }
     }
-    pieces.push(rest.to_string());
-    pieces
 }
 
 /// Whether an update is part of what a resumed session shows. States, usage and notices speak of
 /// the moment.
 fn is_history(update: &SessionUpdate) -> bool {
-    match update {
-        SessionUpdate::StateUpdate(
-            StateUpdate::Running(_) | StateUpdate::Idle(_) | StateUpdate::RequiresAction(_),
-        )
-        | SessionUpdate::Notice(_)
-        | SessionUpdate::ConfigOptionUpdate(_)
-        | SessionUpdate::UsageUpdate(_) => false,
-        _ => true,
-    }
+    !matches!(
+        update,
+        SessionUpdate::StateUpdate(_)
+            | SessionUpdate::Notice(_)
+            | SessionUpdate::ConfigOptionUpdate(_)
+            | SessionUpdate::UsageUpdate(_)
+    )
 }
 
 #[cfg(test)]

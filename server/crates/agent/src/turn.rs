@@ -40,12 +40,22 @@ pub async fn run(shared: &Arc<Shared>, prompt: Prompt, cancel: &CancellationToke
         Ok(chosen) => chosen,
         Err(text) => return failed(shared, &text),
     };
-    begin(shared, &prompt, &chosen);
+    converse(shared, prompt, &chosen, cancel).await
+}
+
+/// The turn with a model that was chosen.
+async fn converse(
+    shared: &Arc<Shared>,
+    prompt: Prompt,
+    chosen: &Chosen,
+    cancel: &CancellationToken,
+) -> StopReason {
+    begin(shared, &prompt, chosen);
     for _ in 0..MAX_REQUESTS {
         for steering in shared.take_steering() {
-            shared.remember_message(prompt::user_message(&steering, None, &chosen));
+            shared.remember_message(prompt::user_message(&steering, None, chosen));
         }
-        let answer = match answer(shared, &chosen, cancel).await {
+        let answer = match answer(shared, chosen, cancel).await {
             Ok(answer) => answer,
             Err(llm::Error::Cancelled) => return StopReason::Cancelled,
             Err(err) => return failed(shared, &err.to_string()),
@@ -63,7 +73,7 @@ pub async fn run(shared: &Arc<Shared>, prompt: Prompt, cancel: &CancellationToke
                 Stop::Other(reason) => failed(shared, &format!("The model stopped: {reason}.")),
             };
         }
-        let results = dispatch(shared, calls, &chosen, cancel).await;
+        let results = dispatch(shared, calls, chosen, cancel).await;
         shared.remember_message(Message { role: Role::User, parts: results });
         if cancel.is_cancelled() {
             return StopReason::Cancelled;
@@ -344,3 +354,6 @@ fn title_of(prompt: &Prompt) -> String {
     let title: String = line.trim().chars().take(60).collect();
     if title.chars().count() < line.trim().chars().count() { format!("{title}…") } else { title }
 }
+
+#[cfg(test)]
+mod tests;

@@ -201,6 +201,16 @@ impl Vfs {
         }
     }
 
+    /// The open document whose file really lies at `real`, whatever link it was opened through.
+    pub fn open_at(&self, real: &Path) -> Option<Location> {
+        let state = self.state();
+        let same = |location: &Location, document: &Document| match &document.on_disk.real {
+            Some(own) => own == real,
+            None => location.path() == Some(real),
+        };
+        state.open.iter().find(|(at, it)| same(at, it)).map(|(at, _)| at.clone())
+    }
+
     /// The next change after which the document reads `after` is ours: it does not count as the person's.
     pub fn expect_ours(&self, location: &Location, after: Rope) {
         if let Some(document) = self.state().open.get_mut(location) {

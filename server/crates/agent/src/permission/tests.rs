@@ -24,8 +24,12 @@ static DESK: LazyLock<Desk> = LazyLock::new(|| {
     link("src/hooks", "../.git/hooks");
     link("plain.txt", "secrets/id_rsa");
     link(".env.local", "secrets/id_rsa");
-    let place =
-        Place { roots: Arc::new(vfs::Roots::new([root.clone()])), cwd: root, artifacts: None, vfs: crate::place::tests::no_files() };
+    let place = Place {
+        roots: Arc::new(vfs::Roots::new([root.clone()])),
+        cwd: root,
+        artifacts: None,
+        vfs: crate::place::tests::no_files(),
+    };
     Desk { _folder: folder, place }
 });
 
@@ -750,8 +754,12 @@ fn rules_are_read_or_refused() {
 fn a_workspace_opened_through_a_link_keeps_its_rules() {
     let link = DESK.place.cwd.with_file_name("link");
     std::os::unix::fs::symlink(&DESK.place.cwd, &link).unwrap();
-    let place =
-        Place { roots: Arc::new(vfs::Roots::new([link.clone()])), cwd: link, artifacts: None, vfs: crate::place::tests::no_files() };
+    let place = Place {
+        roots: Arc::new(vfs::Roots::new([link.clone()])),
+        cwd: link,
+        artifacts: None,
+        vfs: crate::place::tests::no_files(),
+    };
     let rules = rules("allow Edit(/src/**); allow Edit(docs/**)", &DESK.place);
     let policy = Policy { rules: &rules, mode: Mode::Ask, trusted: true, plan_file: None };
     for (path, expected) in

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use protocol::acp::ToolCallContent;
 use text::find::{FindError, Occurrences, Tier};
-use text::{ChangeSet, LineEndings, Rope, to_ending};
+use text::{Bias, ChangeSet, LineEndings, Rope, to_ending};
 use vfs::{Location, ReadError, Snapshot};
 
 use crate::cards::{self, Operation};
@@ -83,8 +83,11 @@ impl Plan {
         let mut tiers = Vec::new();
         let mut count = 0;
         for (nth, edit) in edits.iter().enumerate() {
-            let found = text::find::replace(&running, edit.old, edit.new, edit.which)
-                .map_err(|err| not_found(cx, &base, nth, edits.len(), &err))?;
+            let found = text::find::replace(&running, edit.old, edit.new, edit.which);
+            let found = found.map_err(|err| {
+                moved_on(cx, &base, edit, &err)
+                    .unwrap_or_else(|| not_found(cx, &base, nth, edits.len(), &err))
+            })?;
             running = found.changes.apply(&running);
             changes = changes.compose(found.changes);
             tiers.push(found.tier);
@@ -140,7 +143,7 @@ impl Plan {
                 FileOp::Create { location: self.location.clone(), text: self.after.to_string() }
             }
         };
-        let new = matches!(op, FileOp::Create { .. });
+        let operation = operation_of(&op);
         let transaction = Transaction {
             session: cx.session.id.clone(),
             call: cx.call.clone(),
@@ -160,12 +163,14 @@ impl Plan {
             ));
         };
         cx.session.note_edit(&file.location);
-        if new {
-            cx.session.seen.show_all(&file.location, &file.after);
-        } else {
-            cx.session.seen.edited(&file.location, &file.before, &file.after, &file.changes);
+        match operation {
+            Operation::Add => cx.session.seen.show_all(&file.location, &file.after),
+            Operation::Modify => {
+                cx.session.seen.edited(&file.location, &file.before, &file.after, &file.changes);
+            }
+            Operation::Delete => cx.session.seen.forget(&file.location),
         }
-        Ok(told(cx, verb, &file, &self.tiers, self.count, new))
+        Ok(told(cx, verb, &file, operation, &self.tiers, self.count))
     }
 }
 
@@ -192,20 +197,35 @@ fn seen(cx: &Cx, base: &Snapshot, range: Range<usize>, advice: &str) -> Result<(
         Sight::Unseen { first, last } => Err(Failure::new(format!(
             "Lines {first}-{last} of {shown} were not read yet. {advice}"
         ))),
-        Sight::Changed { first, last } => {
-            let current = region(&base.rope, first, last);
-            let start = base.rope.line_to_byte(first - 1);
-            cx.session.seen.show(
-                &base.location,
-                &base.rope,
-                start..start + region_len(&base.rope, first, last),
-            );
-            Err(Failure::new(format!(
-                "{shown} changed since it was read, in lines {first}-{last}. They are now:\n{current}\
-                 \nMake the edit against this text."
-            )))
-        }
+        Sight::Changed { first, last } => Err(changed(cx, base, first, last)),
     }
+}
+
+/// The refusal for text that stood there when it was read and was changed since.
+fn moved_on(cx: &Cx, base: &Snapshot, edit: &Replace<'_>, err: &FindError) -> Option<Failure> {
+    let FindError::NotFound { .. } = err else { return None };
+    let then = cx.session.seen.text(&base.location).filter(|it| *it != base.rope)?;
+    let found = text::find::replace(&then, edit.old, edit.new, Occurrences::One).ok()?;
+    let (first, last) = (found.changes.edits().first()?, found.changes.edits().last()?);
+    let since = ChangeSet::between(&then, &base.rope);
+    let start = since.map_pos(first.range.start, Bias::Left);
+    let end = since.map_pos(last.range.end, Bias::Right).max(start);
+    let first = base.rope.byte_to_line(start) + 1;
+    let last = base.rope.byte_to_line(end.saturating_sub(1).max(start)) + 1;
+    Some(changed(cx, base, first, last))
+}
+
+/// The refusal that shows lines as they are now, which then count as seen.
+fn changed(cx: &Cx, base: &Snapshot, first: usize, last: usize) -> Failure {
+    let shown = cx.place.shown(&base.location);
+    let current = region(&base.rope, first, last);
+    let start = base.rope.line_to_byte(first - 1);
+    let len = region_len(&base.rope, first, last);
+    cx.session.seen.show(&base.location, &base.rope, start..start + len);
+    Failure::new(format!(
+        "{shown} changed since it was read, in lines {first}-{last}. They are now:\n{current}\nNothing was \
+         changed. Make the edit against this text."
+    ))
 }
 
 fn not_found(cx: &Cx, base: &Snapshot, nth: usize, of: usize, err: &FindError) -> Failure {
@@ -253,7 +273,8 @@ fn not_found(cx: &Cx, base: &Snapshot, nth: usize, of: usize, err: &FindError) -
     Failure::new(format!("{which}{text}{nothing}"))
 }
 
-fn refused(cx: &Cx, err: ApplyError) -> Failure {
+/// A transaction's refusal, with what to do next.
+pub fn refused(cx: &Cx, err: ApplyError) -> Failure {
     match err {
         ApplyError::Cancelled => Failure::Cancelled,
         ApplyError::Stale { location, first_line, current } => {
@@ -284,21 +305,33 @@ fn refused(cx: &Cx, err: ApplyError) -> Failure {
     }
 }
 
+/// What an operation on a file is called on its card.
+pub fn operation_of(op: &FileOp) -> Operation {
+    match op {
+        FileOp::Create { .. } => Operation::Add,
+        FileOp::Modify { .. } => Operation::Modify,
+        FileOp::Delete { .. } => Operation::Delete,
+    }
+}
+
 fn told(
     cx: &Cx,
     verb: &str,
     file: &AppliedFile,
+    operation: Operation,
     tiers: &[Tier],
     count: usize,
-    new: bool,
 ) -> Output {
     let shown = cx.place.shown(&file.location);
     let (added, removed) = text::diff::stats(&file.before, &file.changes);
-    let mut text = if new {
-        format!("Created {shown} ({added} lines).")
-    } else {
-        let places = if 1 < count { format!("{count} places in ") } else { String::new() };
-        format!("Changed {places}{shown} (+{added} −{removed}).")
+    let places = if 1 < count { format!("{count} places in ") } else { String::new() };
+    let (mut text, signs) = match operation {
+        Operation::Add => (format!("Created {shown} ({added} lines)."), format!("+{added}")),
+        Operation::Modify => (
+            format!("Changed {places}{shown} (+{added} −{removed})."),
+            format!("+{added} −{removed}"),
+        ),
+        Operation::Delete => (format!("Deleted {shown}."), format!("−{removed}")),
     };
     let loose: Vec<&str> =
         tiers.iter().filter(|it| **it != Tier::Exact).map(|it| it.name()).collect();
@@ -310,9 +343,7 @@ fn told(
     }
     let excerpt = text::diff::unified(&file.before, &file.changes, 2);
     text.push_str(&format!("\n{}", crate::bounds::text(&excerpt, 4_000)));
-    let operation = if new { Operation::Add } else { Operation::Modify };
     let diff = cards::diff(&file.location, operation, &file.before, &file.after, &file.changes);
-    let signs = if new { format!("+{added}") } else { format!("+{added} −{removed}") };
     Output::text(text).with_card(vec![diff]).with_title(format!("{verb} {shown} {signs}"))
 }
 

@@ -2,6 +2,7 @@
 
 mod bash;
 mod change;
+mod delete;
 mod edit;
 mod glob;
 mod grep;
@@ -22,6 +23,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<write::Write>(),
     Entry::of::<edit::Edit>(),
     Entry::of::<multi_edit::MultiEdit>(),
+    Entry::of::<delete::Delete>(),
     Entry::of::<grep::Grep>(),
     Entry::of::<glob::Glob>(),
     Entry::of::<ls::Ls>(),
