@@ -73,6 +73,36 @@ impl LspEditor {
         *self.0.save_policy.lock().unwrap_or_else(PoisonError::into_inner) = policy;
     }
 
+    /// Asks the person of an editor without a frontend of ours whether they trust a folder; nothing
+    /// where they do not say.
+    pub fn ask_trust(&self, folder: &Path) -> impl Future<Output = Option<bool>> + use<> {
+        const TRUST: &str = "Trust this folder";
+        const REFUSE: &str = "Do not trust it";
+        let message = format!(
+            "Do you trust {}? In a trusted folder the agent may use the folder's own settings, and what \
+             your rules and mode allow runs without asking.",
+            folder.display()
+        );
+        let answer = self.0.client.shows_messages.then(|| {
+            self.0.outbox.request(
+                "window/showMessageRequest",
+                json!({
+                    "type": MessageType::INFO,
+                    "message": message,
+                    "actions": [{"title": TRUST}, {"title": REFUSE}],
+                }),
+            )
+        });
+        async move {
+            let chosen = answer?.await.ok()?;
+            match chosen["title"].as_str() {
+                Some(TRUST) => Some(true),
+                Some(REFUSE) => Some(false),
+                Some(_) | None => None,
+            }
+        }
+    }
+
     /// The questions that wait for the person of a client without a frontend of ours.
     pub fn questions(&self) -> &Questions {
         &self.0.questions

@@ -56,7 +56,7 @@ pub struct Opening {
 
 struct Ready {
     client: Client,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
     commands: Commands,
 }
 
@@ -226,7 +226,7 @@ impl LanguageServer for Backend {
             folders,
             settings: params.initialization_options.unwrap_or_default(),
         };
-        let sessions = (self.start)(opening);
+        let sessions = Arc::new((self.start)(opening));
         let result = client.initialize_result();
         let commands = Commands::new(editor);
         // The router lets only the first `initialize` through.

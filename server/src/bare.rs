@@ -1,6 +1,6 @@
 //! Editors without a frontend of ours: commands instead of a panel, messages instead of prompts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -31,6 +31,7 @@ const MAX_MESSAGE: usize = 4 * 1024;
 pub struct Commands {
     editor: Arc<LspEditor>,
     session: Mutex<Option<acp::SessionId>>,
+    asked_trust: Mutex<bool>,
 }
 
 /// Questions that wait for the person, oldest first.
@@ -49,13 +50,13 @@ struct Question {
 impl Commands {
     /// The commands of a client.
     pub fn new(editor: Arc<LspEditor>) -> Commands {
-        Commands { editor, session: Mutex::default() }
+        Commands { editor, session: Mutex::default(), asked_trust: Mutex::default() }
     }
 
     /// Runs one. `folder` is where a session starts when there is none yet.
     pub fn run(
         &self,
-        sessions: &Sessions,
+        sessions: &Arc<Sessions>,
         folder: Option<PathBuf>,
         command: &str,
         arguments: &[Value],
@@ -91,16 +92,38 @@ impl Commands {
 
     fn prompt(
         &self,
-        sessions: &Sessions,
+        sessions: &Arc<Sessions>,
         folder: Option<PathBuf>,
         text: Option<&str>,
     ) -> Result<(), RpcError> {
         let text = text.filter(|text| !text.trim().is_empty()).ok_or_else(|| {
             RpcError::invalid_params("copydesk.prompt takes the text to send to the agent")
         })?;
+        if let Some(folder) = &folder {
+            self.offer_trust(sessions, folder);
+        }
         let session = self.current_or_new(sessions, folder)?;
         let prompt = vec![acp::ContentBlock::from(text.to_owned())];
         sessions.prompt(acp::PromptRequest::new(session, prompt)).map(drop)
+    }
+
+    /// Asks once whether the folder is trusted, where nobody has said so yet. The prompt does not wait
+    /// for it: until the answer, everything asks.
+    fn offer_trust(&self, sessions: &Arc<Sessions>, folder: &Path) {
+        let mut asked = self.asked_trust.lock().unwrap_or_else(PoisonError::into_inner);
+        if *asked || sessions.is_trust_known() {
+            return;
+        }
+        *asked = true;
+        let root = crate::lsp::uri(&Location::disk(folder));
+        let question = self.editor.ask_trust(folder);
+        let sessions = Arc::clone(sessions);
+        tokio::spawn(async move {
+            let Some(trusted) = question.await else { return };
+            if let Err(error) = sessions.trust(protocol::TrustParams { root, trusted }) {
+                tracing::warn!(%error, "the answer about trust was not kept");
+            }
+        });
     }
 
     /// Writes the conversation so far and opens it beside the code.
@@ -120,7 +143,7 @@ impl Commands {
 
     fn current_or_new(
         &self,
-        sessions: &Sessions,
+        sessions: &Arc<Sessions>,
         folder: Option<PathBuf>,
     ) -> Result<acp::SessionId, RpcError> {
         let mut session = self.session();

@@ -15,7 +15,7 @@ use agent::options;
 use agent::place::Place;
 use agent::provider;
 use agent::session::{Delivery, Prompt, Session, Start, new_id};
-use agent::settings::Mode;
+use agent::settings::{Mode, Thinking};
 use agent::store::{self, Header, Log, Record};
 use agent::tool::{Caller, Content};
 use agent::tools;
@@ -320,7 +320,7 @@ impl Sessions {
         let open: Vec<Session> = self.lock().open.values().cloned().collect();
         let jobs = open.iter().flat_map(|session| {
             session.shared.jobs.list(exec::Listed::Active).into_iter().map(|it| {
-                json!({ "id": it.job.to_string(), "sessionId": session.shared.id, "label": it.label,
+                json!({ "id": it.job.to_string(), "sessionId": session.shared.id, "label": it.origin.label,
                         "status": it.status.as_str(), "pid": it.pid })
             })
         });
@@ -371,6 +371,12 @@ impl Sessions {
         }
         self.reconfigure();
         Ok(json!({}))
+    }
+
+    /// Whether the editor or the person has said if the workspace is trusted.
+    pub fn is_trust_known(&self) -> bool {
+        let table = self.lock();
+        table.sources.trusted.is_some() || trust::is_trusted(&table.sources)
     }
 
     /// `copydesk/permission/list`.
@@ -493,6 +499,7 @@ impl Sessions {
             dir,
             mode,
             model: None,
+            thinking: None,
             history: Vec::new(),
             transcript,
         }))
@@ -514,13 +521,15 @@ impl Sessions {
         let mut messages = Vec::new();
         let mut mode = self.world.config().settings.mode;
         let mut model = None;
+        let mut thinking = None;
         for record in loaded.records {
             match record {
                 Record::Update { update } => history.add(&update),
                 Record::Message { message } => messages.push(message),
-                Record::Options { mode: chosen, model: named } => {
+                Record::Options { mode: chosen, model: named, thinking: level } => {
                     mode = chosen;
                     model = named;
+                    thinking = level;
                 }
                 Record::Session(_) | Record::Title { .. } | Record::Closed => {}
             }
@@ -546,6 +555,7 @@ impl Sessions {
             dir: Some(dir),
             mode,
             model,
+            thinking,
             history,
             transcript,
         }))
@@ -575,6 +585,7 @@ impl Sessions {
                 place,
                 mode: begin.mode,
                 model: begin.model,
+                thinking: begin.thinking,
                 history: begin.history,
                 transcript: begin.transcript,
                 jobs_dir,
@@ -653,6 +664,7 @@ struct Begin {
     dir: Option<PathBuf>,
     mode: Mode,
     model: Option<String>,
+    thinking: Option<Thinking>,
     history: Vec<llm::Message>,
     transcript: Transcript,
 }

@@ -140,7 +140,13 @@ async fn permitted(
     mut prepared: Prepared,
     cancel: &CancellationToken,
 ) -> Done {
+    let id = prepared.request.id.clone();
+    // A turn that was cancelled begins nothing more, not even what would end at once.
+    if cancel.is_cancelled() {
+        return ended(shared, &id, Failure::Cancelled);
+    }
     let approval = match judged(shared, &mut prepared, cancel).await {
+        Ok(_) if cancel.is_cancelled() => return ended(shared, &id, Failure::Cancelled),
         Ok(approval) => approval,
         Err(done) => return done,
     };

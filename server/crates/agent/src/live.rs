@@ -78,7 +78,7 @@ impl Observer for Live {
         let text = format!(
             "<job-ended>\n{head} after {:.0} s: {}\n{}{log}\n</job-ended>",
             job.elapsed.as_secs_f64(),
-            job.label,
+            job.origin.label,
             job.tail.trim_end()
         );
         Session { shared }.tell(text);

@@ -9,10 +9,11 @@ use protocol::acp::{
 
 use crate::provider;
 use crate::session::Shared;
-use crate::settings::Mode;
+use crate::settings::{Mode, Thinking};
 
 const MODE: &str = "mode";
 const MODEL: &str = "model";
+const THINKING: &str = "thought_level";
 
 /// The options with their current values.
 pub fn options(shared: &Arc<Shared>) -> Vec<SessionConfigOption> {
@@ -34,6 +35,13 @@ pub fn options(shared: &Arc<Shared>) -> Vec<SessionConfigOption> {
         let models = models.into_iter().map(|it| SessionConfigSelectOption::new(it.clone(), it));
         let model = select(MODEL, "Model", &current, models.collect());
         all.push(model.category(SessionConfigOptionCategory::Model));
+        let configured = settings.models.get(&current).and_then(|it| it.reasoning);
+        let level = shared.thinking().or(configured).unwrap_or(Thinking::Off);
+        let levels = Thinking::ALL
+            .into_iter()
+            .map(|it| SessionConfigSelectOption::new(it.id().to_string(), it.name().to_string()));
+        let thinking = select(THINKING, "Thinking", level.id(), levels.collect());
+        all.push(thinking.category(SessionConfigOptionCategory::ThoughtLevel));
     }
     all
 }
@@ -60,7 +68,17 @@ pub fn set(shared: &Arc<Shared>, id: &str, value: &SessionConfigOptionValue) -> 
             shared.set_model(value);
             Ok(())
         }
-        other => Err(format!("There is no option `{other}`. The options are {MODE} and {MODEL}.")),
+        THINKING => {
+            let level = Thinking::from_id(&value).ok_or_else(|| {
+                let all: Vec<&str> = Thinking::ALL.iter().map(|it| it.id()).collect();
+                format!("There is no level `{value}`. Choose one of {}.", all.join(", "))
+            })?;
+            shared.set_thinking(level);
+            Ok(())
+        }
+        other => Err(format!(
+            "There is no option `{other}`. The options are {MODE}, {MODEL} and {THINKING}."
+        )),
     }
 }
 

@@ -9,7 +9,7 @@ use exec::{Spawn, Stdio, Supervisor};
 use llm::{Protocol, Reasoning, Secret};
 use tokio::io::AsyncReadExt;
 
-use crate::settings::{Model, Provider, Settings};
+use crate::settings::{Model, Provider, Settings, Thinking};
 
 /// A model that can be asked.
 #[derive(Clone)]
@@ -123,7 +123,7 @@ async fn connect(
         window: own.context_window.unwrap_or(u64::from(facts.context_window)),
         max_output: own.max_output.or(Some(facts.max_output)),
         images: own.images.unwrap_or(facts.images),
-        reasoning: own.reasoning.as_deref().and_then(reasoning),
+        reasoning: own.reasoning.and_then(reasoning),
         label,
         model,
     })
@@ -218,12 +218,13 @@ async fn printed(command: &str, supervisor: &Supervisor) -> Result<String, Strin
     }
 }
 
-fn reasoning(word: &str) -> Option<Reasoning> {
-    match word {
-        "low" => Some(Reasoning::Low),
-        "medium" => Some(Reasoning::Medium),
-        "high" => Some(Reasoning::High),
-        _ => None,
+/// What the wire formats are told.
+pub fn reasoning(thinking: Thinking) -> Option<Reasoning> {
+    match thinking {
+        Thinking::Off => None,
+        Thinking::Low => Some(Reasoning::Low),
+        Thinking::Medium => Some(Reasoning::Medium),
+        Thinking::High => Some(Reasoning::High),
     }
 }
 

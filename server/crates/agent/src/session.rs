@@ -26,7 +26,7 @@ use crate::live::Live;
 use crate::permission::{Rule, Rules};
 use crate::place::Place;
 use crate::seen::Seen;
-use crate::settings::Mode;
+use crate::settings::{Mode, Thinking};
 use crate::store::Record;
 use crate::transcript::Transcript;
 use crate::turn;
@@ -67,6 +67,7 @@ pub struct Shared {
 struct Control {
     mode: Mode,
     model: Option<String>,
+    thinking: Option<Thinking>,
     roots: Arc<vfs::Roots>,
     cwd: PathBuf,
     rules: Vec<Rule>,
@@ -111,6 +112,8 @@ pub struct Start {
     pub mode: Mode,
     /// Its model, as `provider/model`; absent: the configured one.
     pub model: Option<String>,
+    /// How much the model thinks; absent: as configured for the model.
+    pub thinking: Option<Thinking>,
     /// The model's history so far.
     pub history: Vec<Message>,
     /// Its transcript so far, with the log behind it.
@@ -139,6 +142,7 @@ impl Session {
             control: Mutex::new(Control {
                 mode: start.mode,
                 model: start.model,
+                thinking: start.thinking,
                 roots: start.place.roots,
                 cwd: start.place.cwd,
                 rules: Vec::new(),
@@ -209,7 +213,7 @@ impl Session {
         self.shared.jobs.background(call);
         self.shared.calls.ended(call, BACKGROUND).await;
         let jobs = self.shared.jobs.list(Listed::All);
-        jobs.into_iter().find(|it| it.call == call).map(|it| it.job.to_string())
+        jobs.into_iter().find(|it| it.origin.call == call).map(|it| it.job.to_string())
     }
 
     /// Stops all background jobs.
@@ -266,6 +270,17 @@ impl Shared {
     /// Changes the model.
     pub fn set_model(&self, model: String) {
         self.lock().model = Some(model);
+        self.record_options();
+    }
+
+    /// How much the model thinks, where this session says so.
+    pub fn thinking(&self) -> Option<Thinking> {
+        self.lock().thinking
+    }
+
+    /// Changes how much the model thinks.
+    pub fn set_thinking(&self, thinking: Thinking) {
+        self.lock().thinking = Some(thinking);
         self.record_options();
     }
 
@@ -379,11 +394,11 @@ impl Shared {
     }
 
     fn record_options(&self) {
-        let (mode, model) = {
+        let (mode, model, thinking) = {
             let control = self.lock();
-            (control.mode, control.model.clone())
+            (control.mode, control.model.clone(), control.thinking)
         };
-        self.transcript.record(&Record::Options { mode, model });
+        self.transcript.record(&Record::Options { mode, model, thinking });
     }
 
     fn lock(&self) -> MutexGuard<'_, Control> {

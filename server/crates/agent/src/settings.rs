@@ -132,7 +132,51 @@ pub struct Model {
     /// Whether it sees images.
     pub images: Option<bool>,
     /// How much it thinks: `off`, `low`, `medium` or `high`.
-    pub reasoning: Option<String>,
+    pub reasoning: Option<Thinking>,
+}
+
+/// How much a model thinks before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Thinking {
+    /// Not at all, as far as the model lets itself be told.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// A lot.
+    High,
+}
+
+impl Thinking {
+    /// Every level, in the order shown.
+    pub const ALL: [Thinking; 4] = [Thinking::Off, Thinking::Low, Thinking::Medium, Thinking::High];
+
+    /// The name on the wire and in configuration.
+    pub fn id(self) -> &'static str {
+        match self {
+            Thinking::Off => "off",
+            Thinking::Low => "low",
+            Thinking::Medium => "medium",
+            Thinking::High => "high",
+        }
+    }
+
+    /// The name people read.
+    pub fn name(self) -> &'static str {
+        match self {
+            Thinking::Off => "Off",
+            Thinking::Low => "Low",
+            Thinking::Medium => "Medium",
+            Thinking::High => "High",
+        }
+    }
+
+    /// The level of this name.
+    pub fn from_id(id: &str) -> Option<Thinking> {
+        Thinking::ALL.into_iter().find(|it| it.id() == id)
+    }
 }
 
 /// Permission rules, e.g. `Bash(cargo test:*)`. Deny wins over ask, ask over allow.

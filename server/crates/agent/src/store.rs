@@ -10,7 +10,7 @@ use protocol::acp::SessionUpdate;
 use serde::{Deserialize, Serialize};
 use vfs::state;
 
-use crate::settings::Mode;
+use crate::settings::{Mode, Thinking};
 
 /// The log's format; a newer one is not read.
 pub const FORMAT: u32 = 1;
@@ -27,7 +27,12 @@ pub enum Record {
     /// A message of the model's own history.
     Message { message: Message },
     /// The session's options changed.
-    Options { mode: Mode, model: Option<String> },
+    Options {
+        mode: Mode,
+        model: Option<String>,
+        #[serde(default)]
+        thinking: Option<Thinking>,
+    },
     /// A title was given.
     Title { title: String },
     /// The session was closed by the person.

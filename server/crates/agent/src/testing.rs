@@ -225,6 +225,7 @@ impl Desk {
                 },
                 mode,
                 model: None,
+                thinking: None,
                 history: Vec::new(),
                 transcript,
                 jobs_dir: base.join("jobs"),

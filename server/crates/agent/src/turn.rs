@@ -128,7 +128,10 @@ async fn answer(
         messages: shared.history(),
         tools: prompt::tools(shared),
         max_output: chosen.max_output,
-        reasoning: chosen.reasoning,
+        reasoning: match shared.thinking() {
+            Some(thinking) => provider::reasoning(thinking),
+            None => chosen.reasoning,
+        },
         session: shared.id.clone(),
     };
     let mut assembler = Assembler::new(&request.messages);

@@ -83,9 +83,9 @@ fn row(row: &JobRow) -> String {
     if row.unconfirmed {
         parts.push("teardown unconfirmed".into());
     }
-    parts.push(bounds::title(&row.label));
-    if row.label != row.script {
-        parts.push(format!("`{}`", bounds::title(&row.script)));
+    parts.push(bounds::title(&row.origin.label));
+    if row.origin.label != row.origin.script {
+        parts.push(format!("`{}`", bounds::title(&row.origin.script)));
     }
     format!("{}\n", parts.join(" · "))
 }

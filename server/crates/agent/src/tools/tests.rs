@@ -1,3 +1,6 @@
+mod commands;
+mod edits;
+
 use serde_json::{Value, json};
 
 use super::*;

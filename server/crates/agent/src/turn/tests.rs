@@ -154,7 +154,12 @@ async fn what_is_always_allowed_is_not_asked_again() {
 async fn with_nobody_to_ask_the_rule_is_named() {
     let desk = Desk::new(Mode::Ask, one("Bash", json!({ "command": "cargo test" })));
     desk.nobody_answers();
-    check(&desk.result().await, expect![""]);
+    check(
+        &desk.result().await,
+        expect![
+            "✗ denied: this needs permission and nobody is there to ask. Add the permission rule `Bash(cargo test:*)`, or run in another mode."
+        ],
+    );
 }
 
 #[tokio::test]
@@ -323,7 +328,18 @@ async fn reads_run_beside_each_other_and_answer_in_order() {
     desk.turn("go").await;
     let heads: Vec<String> =
         desk.results().iter().map(|it| it.chars().take(20).collect()).collect();
-    check(&heads.join("\n"), expect![""]);
+    check(
+        &heads.join("\n"),
+        expect![[r#"
+        ✓      1	one
+             2	
+        ✗ /w/none.txt does n
+        ✓ Created b.txt (1 l
+        ✓      1	new
+        [lines 
+        ✓ /w/
+          a.txt (14 B)"#]],
+    );
 }
 
 #[tokio::test]
