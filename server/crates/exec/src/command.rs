@@ -187,17 +187,26 @@ pub enum Listed {
     All,
 }
 
+/// What was started, and for whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Id of the tool call.
+    pub call: String,
+    /// Who is told of the end.
+    pub owner: String,
+    pub label: String,
+    pub script: String,
+    /// `term-N`.
+    pub terminal: String,
+}
+
+/// A job as a list shows it.
 #[derive(Debug, Clone)]
 pub struct JobRow {
     pub job: JobId,
-    /// Id of the tool call that started it.
-    pub call: String,
-    pub terminal: String,
-    pub status: Status,
-    pub label: String,
-    pub script: String,
-    pub owner: String,
+    pub origin: Origin,
     pub pid: i32,
+    pub status: Status,
     /// Since the start, until the end.
     pub elapsed: Duration,
     /// Since the last output.
@@ -288,11 +297,7 @@ pub enum InputError {
 #[derive(Debug, Clone)]
 pub struct JobFinished {
     pub job: JobId,
-    pub terminal: String,
-    pub call: String,
-    pub owner: String,
-    pub label: String,
-    pub script: String,
+    pub origin: Origin,
     pub status: Status,
     pub exit: Option<Exit>,
     pub reason: Option<String>,

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capture::create_folder;
 use crate::command::{
-    Command, Ended, InputError, JobId, JobKilled, JobRead, JobRow, Listed, Observer, Promotion,
-    Ran, Wait,
+    Command, Ended, InputError, JobId, JobKilled, JobRead, JobRow, Listed, Observer, Origin,
+    Promotion, Ran, Wait,
 };
 use crate::reading::{has_news, row, take_news};
 use crate::run::{self, Cause, Run, STOP_GRACE, Start, State};
@@ -132,8 +132,9 @@ impl Jobs {
                 }
             }
         }
-        let (cause, exit, finished) =
-            run.state(|state| (state.cause, state.exit.clone(), state.finished.is_some()));
+        let (cause, exit, finished) = run.state(|state| {
+            (state.ending.cause, state.ending.exit.clone(), state.ending.finished.is_some())
+        });
         if !finished {
             // Its group lives on, so it stays listed, whatever the number of jobs.
             let job = self.adopt(&run, own_deadline);
@@ -146,7 +147,7 @@ impl Jobs {
             (Some(Cause::Deadline), _) => Ended::TimedOut,
             (Some(Cause::Cancel), _) => Ended::Cancelled,
             (Some(Cause::Kill | Cause::Shutdown), _) => Ended::Killed,
-            (None, Some(exit)) if !run.state(|state| state.lost) => Ended::Exited(exit),
+            (None, Some(exit)) if !run.state(|state| state.ending.lost) => Ended::Exited(exit),
             (None, _) => Ended::Killed,
         };
         Ok(self.ran(&run, ended))
@@ -173,7 +174,7 @@ impl Jobs {
 
     /// The terminal id of a job, for its card.
     pub fn terminal(&self, job: &JobId) -> Option<String> {
-        self.find(job).map(|run| run.terminal.clone())
+        self.find(job).map(|run| run.origin.terminal.clone())
     }
 
     /// The jobs in the order of their start.
@@ -200,11 +201,12 @@ impl Jobs {
         let satisfied = match wait {
             Wait::None => true,
             Wait::Output => {
-                let news = run.until(|state| state.finished.is_some() || has_news(state, reader));
+                let news =
+                    run.until(|state| state.ending.finished.is_some() || has_news(state, reader));
                 tokio::time::timeout(timeout.min(MAX_OUTPUT_WAIT), news).await.is_ok()
             }
             Wait::Exit => {
-                let end = run.until(|state| state.finished.is_some());
+                let end = run.until(|state| state.ending.finished.is_some());
                 tokio::time::timeout(timeout.min(MAX_EXIT_WAIT), end).await.is_ok()
             }
         };
@@ -217,7 +219,7 @@ impl Jobs {
         let Some(run) = self.find(job) else { return JobKilled::NotFound(job.clone()) };
         let finished = run.state(|state| {
             state.told = true;
-            state.finished.is_some().then(|| state.status())
+            state.ending.finished.is_some().then(|| state.status())
         });
         if let Some(status) = finished {
             return JobKilled::AlreadyFinished(status);
@@ -227,13 +229,13 @@ impl Jobs {
             reason => reason,
         };
         run.stop(Cause::Kill, STOP_GRACE, Some(reason));
-        let ended = run.until(|state| state.finished.is_some() || state.unconfirmed);
+        let ended = run.until(|state| state.ending.finished.is_some() || state.ending.unconfirmed);
         // Not having ended yet is an answer too.
         let _ = tokio::time::timeout(KILL_LOOK, ended).await;
-        run.state(|state| match (state.finished, state.cause) {
+        run.state(|state| match (state.ending.finished, state.ending.cause) {
             (Some(_), Some(Cause::Kill)) => JobKilled::Stopped,
             (Some(_), _) => JobKilled::AlreadyFinished(state.status()),
-            (None, _) if state.unconfirmed => JobKilled::Unconfirmed,
+            (None, _) if state.ending.unconfirmed => JobKilled::Unconfirmed,
             (None, _) => JobKilled::Stopping,
         })
     }
@@ -249,7 +251,7 @@ impl Jobs {
     /// Sends input to a terminal.
     pub async fn write(&self, job: &JobId, bytes: &[u8]) -> Result<(), InputError> {
         let run = self.find(job).ok_or_else(|| InputError::NotFound(job.clone()))?;
-        if run.state(|state| state.finished.is_some()) {
+        if run.state(|state| state.ending.finished.is_some()) {
             return Err(InputError::Ended(job.clone()));
         }
         match run.write(bytes) {
@@ -270,7 +272,7 @@ impl Jobs {
     pub async fn shutdown(&self) {
         let runs = self.inner.close();
         for run in runs {
-            run.until(|state| state.finished.is_some() || state.unconfirmed).await;
+            run.until(|state| state.ending.finished.is_some() || state.ending.unconfirmed).await;
         }
     }
 
@@ -301,12 +303,8 @@ impl Jobs {
         };
         let process = self.inner.supervisor.spawn(Spawn { argv, cwd, env, stdio }).await?;
         let start = Start {
-            call,
-            owner,
-            label,
-            script,
             log: self.inner.folder.join(format!("{terminal}.log")),
-            terminal,
+            origin: Origin { call, owner, label, script, terminal },
             cwd_report,
             deadline,
             job,
@@ -329,7 +327,7 @@ impl Jobs {
         let registry = lock(&self.inner.registry);
         let found = registry.runs.iter().find(|run| {
             run.state(|state| state.job.as_ref() == Some(job))
-                || (run.terminal == job.0 && run.state(|state| state.job.is_some()))
+                || (run.origin.terminal == job.0 && run.state(|state| state.job.is_some()))
         });
         found.cloned()
     }
@@ -345,7 +343,7 @@ impl Jobs {
     fn adopt(&self, run: &Arc<Run>, deadline: Option<Instant>) -> Option<JobId> {
         let job = lock(&self.inner.registry).job_id();
         let adopted = run.state(|state| {
-            if state.finished.is_some() {
+            if state.ending.finished.is_some() {
                 return None;
             }
             state.job = Some(job.clone());
@@ -363,15 +361,15 @@ impl Jobs {
         run.state(|state| {
             // What is handed back now counts as read.
             let position = state.capture.total();
-            state.readers.entry(run.owner.clone()).or_default().position = position;
+            state.readers.entry(run.origin.owner.clone()).or_default().position = position;
             Ran {
                 ended,
                 output: state.capture.output(),
-                terminal: run.terminal.clone(),
+                terminal: run.origin.terminal.clone(),
                 elapsed: run.elapsed(state),
                 cwd,
                 log: state.capture.log().map(ToOwned::to_owned),
-                unconfirmed: state.unconfirmed,
+                unconfirmed: state.ending.unconfirmed,
             }
         })
     }
@@ -405,23 +403,26 @@ impl Registry {
     }
 
     fn active(&self) -> usize {
-        let running =
-            |run: &&Arc<Run>| run.state(|state| state.job.is_some() && state.finished.is_none());
+        let running = |run: &&Arc<Run>| {
+            run.state(|state| state.job.is_some() && state.ending.finished.is_none())
+        };
         self.runs.iter().filter(running).count() + self.starting
     }
 
     /// Forgets finished foreground commands and the oldest finished jobs.
     fn prune(&mut self) {
-        self.runs.retain(|run| run.state(|state| state.job.is_some() || state.finished.is_none()));
+        self.runs.retain(|run| {
+            run.state(|state| state.job.is_some() || state.ending.finished.is_none())
+        });
         let mut ends: Vec<Instant> =
-            self.runs.iter().filter_map(|run| run.state(|state| state.finished)).collect();
+            self.runs.iter().filter_map(|run| run.state(|state| state.ending.finished)).collect();
         if ends.len() <= MAX_FINISHED {
             return;
         }
         ends.sort_unstable();
         let oldest_kept = ends[ends.len() - MAX_FINISHED];
         self.runs.retain(|run| {
-            run.state(|state| state.finished.is_none_or(|finished| finished >= oldest_kept))
+            run.state(|state| state.ending.finished.is_none_or(|finished| finished >= oldest_kept))
         });
     }
 }
@@ -436,7 +437,7 @@ struct Foreground<'a> {
 impl<'a> Foreground<'a> {
     fn enter(jobs: &'a Jobs, run: &'a Run, asked: &Arc<Notify>) -> Foreground<'a> {
         let mut registry = lock(&jobs.inner.registry);
-        registry.foreground.insert(run.call.clone(), Arc::clone(asked));
+        registry.foreground.insert(run.origin.call.clone(), Arc::clone(asked));
         Foreground { jobs, run, asked: Arc::clone(asked) }
     }
 }
@@ -444,8 +445,12 @@ impl<'a> Foreground<'a> {
 impl Drop for Foreground<'_> {
     fn drop(&mut self) {
         let mut registry = lock(&self.jobs.inner.registry);
-        if registry.foreground.get(&self.run.call).is_some_and(|a| Arc::ptr_eq(a, &self.asked)) {
-            registry.foreground.remove(&self.run.call);
+        if registry
+            .foreground
+            .get(&self.run.origin.call)
+            .is_some_and(|a| Arc::ptr_eq(a, &self.asked))
+        {
+            registry.foreground.remove(&self.run.origin.call);
         }
         drop(registry);
         if self.run.state(|state| state.job.is_none()) {
@@ -470,7 +475,7 @@ struct Waiting<'a> {
 
 impl<'a> Waiting<'a> {
     fn enter(run: &'a Run, reader: &str) -> Waiting<'a> {
-        let owner = run.owner == reader;
+        let owner = run.origin.owner == reader;
         if owner {
             run.state(|state| state.owner_waits += 1);
         }
@@ -489,7 +494,9 @@ impl Drop for Waiting<'_> {
 
 /// The foreground has nothing more to wait for.
 fn is_released(state: &State) -> bool {
-    state.finished.is_some() || state.unconfirmed || (state.settled && state.cause.is_none())
+    state.ending.finished.is_some()
+        || state.ending.unconfirmed
+        || (state.ending.settled && state.ending.cause.is_none())
 }
 
 /// The highest `N` of the `term-N.log` in `folder`.

@@ -28,7 +28,7 @@ mod wire;
 
 pub use command::{
     Command, Ended, InputError, JobFinished, JobId, JobKilled, JobRead, JobRow, Listed, News,
-    Observer, Output, Promotion, Ran, Status, Wait, Waited,
+    Observer, Origin, Output, Promotion, Ran, Status, Wait, Waited,
 };
 pub use environment::{LoginPath, command_environment, is_secret};
 pub use final_text::final_text;

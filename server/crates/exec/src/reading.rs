@@ -28,7 +28,7 @@ pub(crate) fn take_news(
     expired: Option<Duration>,
 ) -> JobRead {
     run.state(|state| {
-        let finished = state.finished.is_some();
+        let finished = state.ending.finished.is_some();
         let mut reader = state.readers.remove(name).unwrap_or_default();
         let piece = state.capture.since(reader.position, READ_MOST);
         let held = if finished { 0 } else { unfinished(&piece.bytes) };
@@ -41,7 +41,7 @@ pub(crate) fn take_news(
         if polls > POLLS_WARNED {
             return JobRead::Refused { job: job.clone(), polls };
         }
-        if finished && run.owner == name {
+        if finished && run.origin.owner == name {
             state.told = true;
         }
         let waited = match expired {
@@ -54,8 +54,8 @@ pub(crate) fn take_news(
             text: final_text(bytes),
             skipped_bytes: piece.skipped,
             status: state.status(),
-            exit: state.exit.clone(),
-            reason: state.reason.clone(),
+            exit: state.ending.exit.clone(),
+            reason: state.ending.reason.clone(),
             elapsed: run.elapsed(state),
             quiet: state.last_output.elapsed(),
             log: state.capture.log().map(ToOwned::to_owned),
@@ -70,23 +70,23 @@ pub(crate) fn row(run: &Run) -> Option<JobRow> {
         let now = Instant::now();
         Some(JobRow {
             job: state.job.clone()?,
-            call: run.call.clone(),
-            terminal: run.terminal.clone(),
-            status: state.status(),
-            label: run.label.clone(),
-            script: run.script.clone(),
-            owner: run.owner.clone(),
+            origin: run.origin.clone(),
             pid: run.pid,
+            status: state.status(),
             elapsed: run.elapsed(state),
-            quiet: state.finished.unwrap_or(now).saturating_duration_since(state.last_output),
+            quiet: state
+                .ending
+                .finished
+                .unwrap_or(now)
+                .saturating_duration_since(state.last_output),
             deadline_left: state
                 .deadline
-                .filter(|_| state.finished.is_none())
+                .filter(|_| state.ending.finished.is_none())
                 .map(|deadline| deadline.saturating_duration_since(now)),
-            exit: state.exit.clone(),
-            reason: state.reason.clone(),
+            exit: state.ending.exit.clone(),
+            reason: state.ending.reason.clone(),
             log: state.capture.log().map(ToOwned::to_owned),
-            unconfirmed: state.unconfirmed,
+            unconfirmed: state.ending.unconfirmed,
         })
     })
 }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::Signal;
 use crate::capture::Capture;
-use crate::command::{JobFinished, JobId, Observer, Status};
+use crate::command::{JobFinished, JobId, Observer, Origin, Status};
 use crate::final_text::{final_text, last_lines};
 use crate::live::Live;
 use crate::pty::{Pty, PtySize};
@@ -36,11 +36,7 @@ const INPUT_QUEUE: usize = 64;
 
 /// A command and all that is known of it.
 pub(crate) struct Run {
-    pub call: String,
-    pub owner: String,
-    pub label: String,
-    pub script: String,
-    pub terminal: String,
+    pub origin: Origin,
     pub pid: i32,
     pub started: Instant,
     /// Where the shell leaves its last directory.
@@ -60,15 +56,7 @@ pub(crate) struct Shared {
 pub(crate) struct State {
     pub capture: Capture,
     pub job: Option<JobId>,
-    /// Of the leader.
-    pub exit: Option<Exit>,
-    /// The leader ended and its output is in.
-    pub settled: bool,
-    pub cause: Option<Cause>,
-    pub reason: Option<String>,
-    pub unconfirmed: bool,
-    pub lost: bool,
-    pub finished: Option<Instant>,
+    pub ending: Ending,
     pub last_output: Instant,
     pub deadline: Option<Instant>,
     pub readers: HashMap<String, Reader>,
@@ -77,6 +65,24 @@ pub(crate) struct State {
     /// Reads of the owner that are waiting.
     pub owner_waits: usize,
     size: Option<PtySize>,
+}
+
+/// What is known of the end, from the first order to end it until nothing is left.
+#[derive(Default)]
+pub(crate) struct Ending {
+    pub cause: Option<Cause>,
+    /// The person's or the agent's words for the cause.
+    pub reason: Option<String>,
+    /// Of the leader.
+    pub exit: Option<Exit>,
+    /// The leader ended and its output is in.
+    pub settled: bool,
+    /// Some process may still be there.
+    pub unconfirmed: bool,
+    /// How it ended could not be seen.
+    pub lost: bool,
+    /// Nothing of the group is left.
+    pub finished: Option<Instant>,
 }
 
 /// Where one reader stands.
@@ -104,14 +110,14 @@ enum Order {
 
 impl State {
     pub(crate) fn status(&self) -> Status {
-        if self.finished.is_none() {
-            return if self.cause.is_some() { Status::Stopping } else { Status::Running };
+        if self.ending.finished.is_none() {
+            return if self.ending.cause.is_some() { Status::Stopping } else { Status::Running };
         }
-        match (self.cause, &self.exit) {
+        match (self.ending.cause, &self.ending.exit) {
             (Some(Cause::Deadline), _) => Status::TimedOut,
             (Some(Cause::Kill), _) => Status::Stopped,
             (Some(Cause::Cancel | Cause::Shutdown), _) => Status::Killed,
-            (None, _) if self.lost => Status::Lost,
+            (None, _) if self.ending.lost => Status::Lost,
             (None, Some(exit)) if exit.is_success() => Status::Completed,
             (None, _) => Status::Failed,
         }
@@ -134,18 +140,18 @@ impl Run {
     }
 
     pub(crate) fn elapsed(&self, state: &State) -> Duration {
-        state.finished.unwrap_or_else(Instant::now) - self.started
+        state.ending.finished.unwrap_or_else(Instant::now) - self.started
     }
 
     /// Begins to end the group, unless it is gone. The first cause stays; a later one may shorten
     /// the grace.
     pub(crate) fn stop(&self, cause: Cause, grace: Duration, reason: Option<&str>) {
         let stopping = self.state(|state| {
-            if state.finished.is_none() && state.cause.is_none() {
-                state.cause = Some(cause);
-                state.reason = reason.map(str::to_owned);
+            if state.ending.finished.is_none() && state.ending.cause.is_none() {
+                state.ending.cause = Some(cause);
+                state.ending.reason = reason.map(str::to_owned);
             }
-            state.finished.is_none()
+            state.ending.finished.is_none()
         });
         if stopping {
             self.shared.changed.send_replace(());
@@ -175,7 +181,7 @@ impl Run {
     pub(crate) fn notify(&self) {
         let notice = self.state(|state| {
             let job = state.job.clone()?;
-            if state.finished.is_none() || state.told || state.owner_waits > 0 {
+            if state.ending.finished.is_none() || state.told || state.owner_waits > 0 {
                 return None;
             }
             state.told = true;
@@ -183,14 +189,10 @@ impl Run {
             let text = final_text(&piece.bytes);
             Some(JobFinished {
                 job,
-                terminal: self.terminal.clone(),
-                call: self.call.clone(),
-                owner: self.owner.clone(),
-                label: self.label.clone(),
-                script: self.script.clone(),
+                origin: self.origin.clone(),
                 status: state.status(),
-                exit: state.exit.clone(),
-                reason: state.reason.clone(),
+                exit: state.ending.exit.clone(),
+                reason: state.ending.reason.clone(),
                 elapsed: self.elapsed(state),
                 tail: last_lines(&text, NOTICE_LINES, NOTICE_BYTES).into_owned(),
                 log: state.capture.log().map(ToOwned::to_owned),
@@ -212,11 +214,7 @@ impl Run {
 
 /// What [`start`] needs beside the process.
 pub(crate) struct Start {
-    pub call: String,
-    pub owner: String,
-    pub label: String,
-    pub script: String,
-    pub terminal: String,
+    pub origin: Origin,
     pub log: PathBuf,
     pub cwd_report: PathBuf,
     pub deadline: Option<Duration>,
@@ -253,13 +251,7 @@ pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> 
     let state = State {
         capture,
         job: start.job,
-        exit: None,
-        settled: false,
-        cause: None,
-        reason: None,
-        unconfirmed: false,
-        lost: false,
-        finished: None,
+        ending: Ending::default(),
         last_output: now,
         deadline: start.deadline.map(|after| now + after),
         readers: HashMap::new(),
@@ -268,11 +260,7 @@ pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> 
         size,
     };
     let run = Arc::new(Run {
-        call: start.call,
-        owner: start.owner,
-        label: start.label,
-        script: start.script,
-        terminal: start.terminal,
+        origin: start.origin,
         pid: process.pid,
         started: now,
         cwd_report: start.cwd_report,
@@ -281,7 +269,7 @@ pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> 
         input,
         shared: Shared { state: Mutex::new(state), changed: watch::Sender::new(()) },
     });
-    run.observer.started(&run.call, &run.terminal, run.pid);
+    run.observer.started(&run.origin.call, &run.origin.terminal, run.pid);
     let driver = Driver {
         run: Arc::clone(&run),
         group: process.group(),
@@ -356,7 +344,7 @@ impl Driver {
                     exited = true;
                     gone = self.group.is_gone();
                     self.settle_by = Some(Instant::now() + OUTPUT_GRACE);
-                    self.run.state(|state| state.exit = Some(exit));
+                    self.run.state(|state| state.ending.exit = Some(exit));
                 }
                 () = self.group.gone(), if exited && !gone => {
                     gone = true;
@@ -406,8 +394,9 @@ impl Driver {
     }
 
     fn next_timer(&self) -> Option<Instant> {
-        let deadline =
-            self.run.state(|state| if state.cause.is_none() { state.deadline } else { None });
+        let deadline = self
+            .run
+            .state(|state| if state.ending.cause.is_none() { state.deadline } else { None });
         [deadline, self.kill_at, self.confirm_by, self.settle_by, self.live.due()]
             .into_iter()
             .flatten()
@@ -415,7 +404,7 @@ impl Driver {
     }
 
     async fn on_timer(&mut self) {
-        let due = self.run.state(|state| state.cause.is_none() && is_due(state.deadline));
+        let due = self.run.state(|state| state.ending.cause.is_none() && is_due(state.deadline));
         if due {
             self.run.stop(Cause::Deadline, STOP_GRACE, None);
         }
@@ -450,7 +439,7 @@ impl Driver {
     }
 
     fn unconfirmed(&self) {
-        self.run.state(|state| state.unconfirmed = true);
+        self.run.state(|state| state.ending.unconfirmed = true);
         self.run.shared.changed.send_replace(());
     }
 
@@ -459,13 +448,13 @@ impl Driver {
         if self.live.due().is_some_and(|due| due <= now)
             && let Some(bytes) = self.live.take(now)
         {
-            self.run.observer.output(&self.run.call, &self.run.terminal, &bytes);
+            self.run.observer.output(&self.run.origin.call, &self.run.origin.terminal, &bytes);
         }
     }
 
     /// The leader ended, its group did not.
     fn settle(&self) {
-        let news = self.run.state(|state| !std::mem::replace(&mut state.settled, true));
+        let news = self.run.state(|state| !std::mem::replace(&mut state.ending.settled, true));
         if news {
             self.run.shared.changed.send_replace(());
         }
@@ -474,23 +463,23 @@ impl Driver {
     fn finish(mut self) {
         let run = &self.run;
         if let Some(bytes) = self.live.take(Instant::now()) {
-            run.observer.output(&run.call, &run.terminal, &bytes);
+            run.observer.output(&run.origin.call, &run.origin.terminal, &bytes);
         }
         let (status, exit, unread) = run.state(|state| {
             state.capture.finish();
-            state.lost = self.group.is_lost();
-            state.settled = true;
-            state.finished = Some(Instant::now());
-            state.unconfirmed = state.unconfirmed && state.lost;
+            state.ending.lost = self.group.is_lost();
+            state.ending.settled = true;
+            state.ending.finished = Some(Instant::now());
+            state.ending.unconfirmed = state.ending.unconfirmed && state.ending.lost;
             state.size = None;
-            let unread = state.job.is_some() || state.cause.is_some();
-            (state.status(), state.exit.clone(), unread)
+            let unread = state.job.is_some() || state.ending.cause.is_some();
+            (state.status(), state.ending.exit.clone(), unread)
         });
         if unread {
             // No one asks any more where it ended up. Usually there is no such file.
             let _ = rustix::fs::unlink(&run.cwd_report);
         }
-        run.observer.ended(&run.call, &run.terminal, status, exit.as_ref());
+        run.observer.ended(&run.origin.call, &run.origin.terminal, status, exit.as_ref());
         run.shared.changed.send_replace(());
         run.notify();
     }

@@ -18,7 +18,7 @@ async fn a_job_is_named_listed_read_and_reported_once() {
     eventually("the notice", || !session.told.finished.lock().unwrap().is_empty()).await;
     let row = session.row(&job);
     assert_eq!((row.status, row.exit), (Status::Failed, Some(Exit::Code(3))));
-    assert_eq!(row.terminal, "term-1");
+    assert_eq!(row.origin.terminal, "term-1");
     assert_eq!(read(&row.log.unwrap()), "one\ntwo\n");
     assert!(session.jobs.list(Listed::Active).is_empty());
     let news = session.read(&job, Wait::Exit).await;
