@@ -34,8 +34,8 @@ pub use location::{Location, normalize};
 pub use raw::Unencodable;
 pub use roots::{Resolved, Roots};
 pub use search::{
-    GlobHit, GlobQuery, GlobResult, GrepFile, GrepLine, GrepMode, GrepQuery, GrepResult, Order,
-    QueryError, TreeNode, TreeQuery, TreeResult,
+    GlobHit, GlobQuery, GlobResult, GrepFile, GrepLimits, GrepLine, GrepMode, GrepPattern,
+    GrepQuery, GrepResult, GrepScope, Order, QueryError, TreeNode, TreeQuery, TreeResult,
 };
 pub use snapshot::{LineRange, ReadError, Snapshot, Source};
 pub use store::{Options, Vfs};

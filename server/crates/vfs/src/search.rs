@@ -42,12 +42,30 @@ pub enum Order {
 /// A search of contents.
 #[derive(Clone, Debug)]
 pub struct GrepQuery {
+    pub pattern: GrepPattern,
+    pub scope: GrepScope,
+    pub mode: GrepMode,
+    pub order: Order,
+    /// Lines of context before and after.
+    pub before: usize,
+    pub after: usize,
+    pub limits: GrepLimits,
+}
+
+/// What is searched for.
+#[derive(Clone, Debug, Default)]
+pub struct GrepPattern {
     /// A regular expression, or the text itself with `literal`.
-    pub pattern: String,
+    pub text: String,
     pub literal: bool,
     pub ignore_case: bool,
     /// `.` and the pattern may reach over line ends.
     pub multiline: bool,
+}
+
+/// Where it is searched for.
+#[derive(Clone, Debug)]
+pub struct GrepScope {
     /// Absolute files and folders. A file named here is searched even if it is ignored.
     pub paths: Vec<PathBuf>,
     /// As in `.gitignore`, relative to each folder searched; `!` excludes. None: every file.
@@ -58,42 +76,51 @@ pub struct GrepQuery {
     pub include_ignored: bool,
     /// Documents without a path too.
     pub include_virtual: bool,
-    pub mode: GrepMode,
-    pub order: Order,
-    /// Lines of context before and after.
-    pub before: usize,
-    pub after: usize,
-    /// Ends the search: matching lines (files in `Files` and `Count`); 0 for no limit but the built-in one.
-    pub max_matches: usize,
-    /// Ends the search: bytes of line text in the result.
-    pub max_bytes: usize,
-    /// Longer lines are cut around the match.
-    pub max_line_bytes: usize,
     /// Sensitive paths the person allowed by name.
     pub allow_sensitive: Vec<PathBuf>,
+}
+
+/// What ends a search, and how much of a line is kept.
+#[derive(Clone, Debug)]
+pub struct GrepLimits {
+    /// Matching lines (files in `Files` and `Count`); 0 for no limit but the built-in one.
+    pub matches: usize,
+    /// Bytes of line text in the result.
+    pub bytes: usize,
+    /// Longer lines are cut around the match.
+    pub line_bytes: usize,
 }
 
 impl Default for GrepQuery {
     fn default() -> GrepQuery {
         GrepQuery {
-            pattern: String::new(),
-            literal: false,
-            ignore_case: false,
-            multiline: false,
+            pattern: GrepPattern::default(),
+            scope: GrepScope::default(),
+            mode: GrepMode::Lines,
+            order: Order::Path,
+            before: 0,
+            after: 0,
+            limits: GrepLimits::default(),
+        }
+    }
+}
+
+impl Default for GrepScope {
+    fn default() -> GrepScope {
+        GrepScope {
             paths: Vec::new(),
             globs: Vec::new(),
             types: Vec::new(),
             include_ignored: false,
             include_virtual: true,
-            mode: GrepMode::Lines,
-            order: Order::Path,
-            before: 0,
-            after: 0,
-            max_matches: 0,
-            max_bytes: 4 << 20,
-            max_line_bytes: 2_000,
             allow_sensitive: Vec::new(),
         }
+    }
+}
+
+impl Default for GrepLimits {
+    fn default() -> GrepLimits {
+        GrepLimits { matches: 0, bytes: 4 << 20, line_bytes: 2_000 }
     }
 }
 

@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use protocol::acp::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vfs::{GrepFile, GrepMode, GrepQuery, GrepResult, Location, Order};
+use vfs::{
+    GrepFile, GrepLimits, GrepMode, GrepPattern, GrepQuery, GrepResult, GrepScope, Location, Order,
+};
 
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
@@ -160,15 +162,20 @@ impl Grep {
         let after = clamp(self.after.unwrap_or(around));
         notes.dedup();
         Ok(GrepQuery {
-            pattern: self.pattern.clone(),
-            literal: self.literal,
-            ignore_case: self.ignore_case,
-            multiline: self.multiline,
-            paths,
-            globs: self.glob.iter().chain(&self.includes).cloned().collect(),
-            types: self.r#type.iter().cloned().collect(),
-            include_ignored: self.include_ignored,
-            include_virtual: self.path.is_none() && self.paths.is_empty(),
+            pattern: GrepPattern {
+                text: self.pattern.clone(),
+                literal: self.literal,
+                ignore_case: self.ignore_case,
+                multiline: self.multiline,
+            },
+            scope: GrepScope {
+                paths,
+                globs: self.glob.iter().chain(&self.includes).cloned().collect(),
+                types: self.r#type.iter().cloned().collect(),
+                include_ignored: self.include_ignored,
+                include_virtual: self.path.is_none() && self.paths.is_empty(),
+                ..GrepScope::default()
+            },
             mode: match self.output_mode {
                 Mode::FilesWithMatches => GrepMode::Files,
                 Mode::Content => GrepMode::Lines,
@@ -180,14 +187,16 @@ impl Grep {
             },
             before,
             after,
-            max_matches: match self.limit() {
-                usize::MAX => 0,
-                // One more than shown tells whether there is more; the newest need all.
-                limit if self.output_mode == Mode::Content => self.skip() + limit + 1,
-                _ => 0,
+            limits: GrepLimits {
+                matches: match self.limit() {
+                    usize::MAX => 0,
+                    // One more than shown tells whether there is more; the newest need all.
+                    limit if self.output_mode == Mode::Content => self.skip() + limit + 1,
+                    _ => 0,
+                },
+                line_bytes: LINE,
+                ..GrepLimits::default()
             },
-            max_line_bytes: LINE,
-            ..GrepQuery::default()
         })
     }
 

@@ -284,9 +284,9 @@ fn targets(
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Targets, QueryError> {
     let overlay = Overlay::of(vfs);
-    let types = filter::types(&query.types)?;
+    let types = filter::types(&query.scope.types)?;
     let mut targets = Targets::default();
-    for path in &query.paths {
+    for path in &query.scope.paths {
         let path = crate::normalize(path);
         match disk::stat(&path).map(|stat| stat.kind) {
             Ok(FileKind::Folder) => {
@@ -302,7 +302,7 @@ fn targets(
             Err(_) if overlay.unborn(&path).next().is_some() => {
                 targets.add_folder(vfs, &overlay, &path, query, types.as_ref(), cancelled)?;
             }
-            Err(_) if query.paths.len() == 1 => {
+            Err(_) if query.scope.paths.len() == 1 => {
                 let similar =
                     vfs.similar(&path).iter().map(|path| path.display().to_string()).collect();
                 return Err(QueryError::NoSuchPath { path, similar });
@@ -313,10 +313,10 @@ fn targets(
             return Ok(targets);
         }
     }
-    if query.include_virtual {
+    if query.scope.include_virtual {
         targets.add_virtuals(&overlay, query, types.as_ref())?;
     }
-    if query.paths.len() > 1 {
+    if query.scope.paths.len() > 1 {
         // Paths may overlap; each file is searched once, where it is first named.
         let mut seen = std::collections::HashSet::new();
         targets.list.retain(|target| seen.insert(target.location.clone()));
@@ -327,8 +327,8 @@ fn targets(
 impl Targets {
     fn add_named(&mut self, overlay: &Overlay, path: PathBuf, query: &GrepQuery) {
         let real = crate::roots::real_path(&path);
-        if filter::is_withheld(&path, &query.allow_sensitive)
-            || filter::is_withheld(&real, &query.allow_sensitive)
+        if filter::is_withheld(&path, &query.scope.allow_sensitive)
+            || filter::is_withheld(&real, &query.scope.allow_sensitive)
         {
             self.sensitive += 1;
             return;
@@ -346,10 +346,11 @@ impl Targets {
         types: Option<&Types>,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(), QueryError> {
-        let globs =
-            (!query.globs.is_empty()).then(|| Globs::new(root, &query.globs)).transpose()?;
-        let ignored = if query.include_ignored { Ignored::Include } else { Ignored::Skip };
-        let choice = Choice { ignored, allowed: &query.allow_sensitive };
+        let globs = (!query.scope.globs.is_empty())
+            .then(|| Globs::new(root, &query.scope.globs))
+            .transpose()?;
+        let ignored = if query.scope.include_ignored { Ignored::Include } else { Ignored::Skip };
+        let choice = Choice { ignored, allowed: &query.scope.allow_sensitive };
         let Some(below) = files_below(vfs, overlay, root, choice, cancelled) else {
             self.cancelled = true;
             return Ok(());
@@ -372,8 +373,9 @@ impl Targets {
         types: Option<&Types>,
     ) -> Result<(), QueryError> {
         let root = Path::new("/");
-        let globs =
-            (!query.globs.is_empty()).then(|| Globs::new(root, &query.globs)).transpose()?;
+        let globs = (!query.scope.globs.is_empty())
+            .then(|| Globs::new(root, &query.scope.globs))
+            .transpose()?;
         for (name, buffer) in overlay.virtuals() {
             // Only the last part of such a name means something to a glob.
             let path = root.join(name.rsplit(['/', ':']).next().unwrap_or(name));

@@ -12,7 +12,7 @@ use grep::matcher::{LineTerminator, Matcher};
 use grep::regex::{RegexMatcher, RegexMatcherBuilder};
 use grep::searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
-use super::{GrepLine, GrepMode, GrepQuery, QueryError};
+use super::{GrepLine, GrepMode, GrepPattern, GrepQuery, QueryError};
 use crate::encoding::detect;
 use crate::lines::floor;
 use crate::{binary, disk};
@@ -46,44 +46,44 @@ const MAX_MATCHES: u64 = 1_000_000;
 impl Pattern {
     pub fn new(query: &GrepQuery) -> Result<Pattern, QueryError> {
         let max_matches =
-            if query.max_matches == 0 { MAX_MATCHES } else { query.max_matches as u64 };
+            if query.limits.matches == 0 { MAX_MATCHES } else { query.limits.matches as u64 };
         Ok(Pattern {
-            matcher: matcher(query)?,
+            matcher: matcher(&query.pattern)?,
             mode: query.mode,
             before: query.before,
             after: query.after,
-            multiline: query.multiline,
-            ascii: query.pattern.is_ascii(),
-            crlf: minds_crlf(query),
+            multiline: query.pattern.multiline,
+            ascii: query.pattern.text.is_ascii(),
+            crlf: minds_crlf(&query.pattern),
             max_matches: max_matches.min(MAX_MATCHES),
-            max_bytes: query.max_bytes.max(1),
-            max_line_bytes: query.max_line_bytes.max(1),
+            max_bytes: query.limits.bytes.max(1),
+            max_line_bytes: query.limits.line_bytes.max(1),
         })
     }
 }
 
 /// Whether `$` must also stand before `\r\n`; a pattern that speaks of `\r` itself cannot have that.
-fn minds_crlf(query: &GrepQuery) -> bool {
-    !query.multiline
-        && !query.literal
-        && query.pattern.contains('$')
-        && !query.pattern.contains("\\r")
+fn minds_crlf(pattern: &GrepPattern) -> bool {
+    !pattern.multiline
+        && !pattern.literal
+        && pattern.text.contains('$')
+        && !pattern.text.contains("\\r")
 }
 
-fn matcher(query: &GrepQuery) -> Result<RegexMatcher, QueryError> {
+fn matcher(pattern: &GrepPattern) -> Result<RegexMatcher, QueryError> {
     let mut builder = RegexMatcherBuilder::new();
-    builder.multi_line(true).case_insensitive(query.ignore_case).fixed_strings(query.literal);
-    if query.multiline {
+    builder.multi_line(true).case_insensitive(pattern.ignore_case).fixed_strings(pattern.literal);
+    if pattern.multiline {
         builder.dot_matches_new_line(true);
     } else {
         builder.line_terminator(Some(b'\n'));
-        if minds_crlf(query) {
+        if minds_crlf(pattern) {
             builder.crlf(true);
         }
     }
-    builder.build(&query.pattern).map_err(|error| {
+    builder.build(&pattern.text).map_err(|error| {
         let reason = error.to_string();
-        let hint = if !query.multiline && reason.contains("\\n") {
+        let hint = if !pattern.multiline && reason.contains("\\n") {
             "set multiline to search across lines"
         } else {
             "escape the special characters, or search for the text literally"

@@ -35,11 +35,23 @@ impl Case {
     }
 
     fn query(&self, pattern: &str) -> GrepQuery {
-        GrepQuery {
-            pattern: pattern.to_owned(),
-            paths: vec![self.folder.path().to_owned()],
-            ..GrepQuery::default()
-        }
+        self.with(pattern, |_| ())
+    }
+
+    /// A query of the whole folder, changed.
+    fn with(&self, pattern: &str, change: impl FnOnce(&mut GrepQuery)) -> GrepQuery {
+        let mut query = GrepQuery::default();
+        query.pattern.text = pattern.to_owned();
+        query.scope.paths = vec![self.folder.path().to_owned()];
+        change(&mut query);
+        query
+    }
+
+    /// A query of these paths alone.
+    fn at(&self, names: &[&str], pattern: &str) -> GrepQuery {
+        self.with(pattern, |query| {
+            query.scope.paths = names.iter().map(|name| self.path(name)).collect();
+        })
     }
 
     fn grep(&self, query: &GrepQuery) -> GrepResult {
@@ -122,8 +134,8 @@ fn buffers_stand_in_for_their_files() {
     assert_eq!(case.lines(&case.query("old")), Vec::<String>::new());
     assert!(case.grep(&case.query("new")).files.iter().all(|file| file.unsaved));
     assert_eq!(case.glob(&["*.txt"]), ["a.txt", "b.txt", "fresh/c.txt", "gone.txt"]);
-    let below =
-        GrepQuery { paths: vec![case.path("fresh")], include_virtual: false, ..case.query("new") };
+    let mut below = case.at(&["fresh"], "new");
+    below.scope.include_virtual = false;
     assert_eq!(case.lines(&below), ["fresh/c.txt:1:new"]);
 }
 
@@ -144,10 +156,13 @@ fn context_is_given_once_and_limits_cut_it_clean() {
     let query = GrepQuery { before: 1, after: 1, ..case.query("hit") };
     let expected = ["a-3-3", "a:4:hit 4", "a-5-5", "a-7-7", "a:8:hit 8", "a:9:hit 9", "a-10-10"];
     assert_eq!(case.lines(&query), expected);
-    let limited = GrepQuery { max_matches: 1, ..query };
-    assert_eq!(case.lines(&limited), expected[..3]);
-    assert!(case.grep(&limited).truncated);
-    assert!(!case.grep(&GrepQuery { max_matches: 3, ..limited }).truncated);
+    let limited = |matches| GrepQuery {
+        limits: GrepLimits { matches, ..GrepLimits::default() },
+        ..query.clone()
+    };
+    assert_eq!(case.lines(&limited(1)), expected[..3]);
+    assert!(case.grep(&limited(1)).truncated);
+    assert!(!case.grep(&limited(3)).truncated);
 }
 
 #[test]
@@ -163,11 +178,11 @@ fn what_the_repository_ignores_is_left_out_unless_named() {
         (".git/config", "foo"),
     ]);
     assert_eq!(case.names(&case.query("foo")), ["keep.log", "sub/y.txt"]);
-    let all = GrepQuery { include_ignored: true, ..case.query("foo") };
+    let all = case.with("foo", |query| query.scope.include_ignored = true);
     assert_eq!(case.names(&all), ["a.log", "keep.log", "sub/x.txt", "sub/y.txt", "target/out.txt"]);
-    let named = GrepQuery { paths: vec![case.path("a.log")], ..case.query("foo") };
+    let named = case.at(&["a.log"], "foo");
     assert_eq!(case.names(&named), ["a.log"]);
-    let globbed = GrepQuery { globs: vec!["**".to_owned()], ..case.query("foo") };
+    let globbed = case.with("foo", |query| query.scope.globs = vec!["**".to_owned()]);
     assert_eq!(
         case.names(&globbed),
         ["keep.log", "sub/y.txt"],
@@ -182,9 +197,10 @@ fn secrets_are_counted_not_shown() {
     let result = case.grep(&case.query("foo"));
     assert_eq!(shown(&result, case.folder.path()), [".env.example:1:foo", "a:1:foo"]);
     assert_eq!(result.sensitive, 2);
-    let named = GrepQuery { paths: vec![case.path(".env")], ..case.query("foo") };
+    let named = case.at(&[".env"], "foo");
     assert_eq!((case.grep(&named).files.len(), case.grep(&named).sensitive), (0, 1));
-    let allowed = GrepQuery { allow_sensitive: vec![case.path(".env")], ..named };
+    let mut allowed = named;
+    allowed.scope.allow_sensitive = vec![case.path(".env")];
     assert_eq!(case.names(&allowed), [".env"]);
     let glob = GlobQuery {
         patterns: vec!["**".to_owned()],
@@ -198,16 +214,14 @@ fn secrets_are_counted_not_shown() {
 #[test]
 fn patterns_mean_what_they_say() {
     let case = case(&[("a", "a.b\naxb\nAXB\nend\r\nfoo\nbar\n")]);
-    let with = |pattern: &str, change: fn(&mut GrepQuery)| {
-        let mut query = case.query(pattern);
-        change(&mut query);
-        case.lines(&query)
+    let with = |pattern: &str, change: fn(&mut GrepPattern)| {
+        case.lines(&case.with(pattern, |query| change(&mut query.pattern)))
     };
     assert_eq!(with("a.b", |_| ()), ["a:1:a.b", "a:2:axb"]);
-    assert_eq!(with("a.b", |query| query.literal = true), ["a:1:a.b"]);
-    assert_eq!(with("axb", |query| query.ignore_case = true), ["a:2:axb", "a:3:AXB"]);
+    assert_eq!(with("a.b", |it| it.literal = true), ["a:1:a.b"]);
+    assert_eq!(with("axb", |it| it.ignore_case = true), ["a:2:axb", "a:3:AXB"]);
     assert_eq!(with("end$", |_| ()), ["a:4:end"]);
-    assert_eq!(with("foo\\nbar", |query| query.multiline = true), ["a:5:foo", "a:6:bar"]);
+    assert_eq!(with("foo\\nbar", |it| it.multiline = true), ["a:5:foo", "a:6:bar"]);
     let broken = case.vfs.grep(&case.query("a("), &|| false).unwrap_err().to_string();
     assert!(broken.contains("unclosed group"), "{broken}");
     let across = case.vfs.grep(&case.query("foo\\nbar"), &|| false).unwrap_err().to_string();
@@ -223,18 +237,15 @@ fn types_and_globs_choose_files() {
         ("src/lib/d.rs", "x"),
         ("t/e.rs", "x"),
     ]);
-    let typed =
-        |name: &str| case.names(&GrepQuery { types: vec![name.to_owned()], ..case.query("x") });
+    let of_type = |name: &str| case.with("x", |query| query.scope.types = vec![name.to_owned()]);
+    let typed = |name: &str| case.names(&of_type(name));
     assert_eq!(typed("rust"), ["a.rs", "src/lib/d.rs", "t/e.rs"]);
     assert_eq!(typed("tsx"), ["b.ts", "src/c.tsx"]);
-    let error =
-        case.vfs.grep(&GrepQuery { types: vec!["rusty".into()], ..case.query("x") }, &|| false);
+    let error = case.vfs.grep(&of_type("rusty"), &|| false);
     assert!(error.unwrap_err().to_string().contains("rust"));
     let globbed = |globs: &[&str]| {
-        case.names(&GrepQuery {
-            globs: globs.iter().map(|g| g.to_string()).collect(),
-            ..case.query("x")
-        })
+        let globs = globs.iter().map(|g| g.to_string()).collect();
+        case.names(&case.with("x", |query| query.scope.globs = globs))
     };
     assert_eq!(globbed(&["src/**/*.rs"]), ["src/lib/d.rs"]);
     assert_eq!(globbed(&["*.{ts,tsx}"]), ["b.ts", "src/c.tsx"]);
@@ -283,12 +294,11 @@ fn newest_comes_first_and_the_limit_is_told() {
     let names: Vec<_> =
         result.hits.iter().map(|hit| name(&hit.location, case.folder.path())).collect();
     assert_eq!((names, result.total), (vec!["b".to_owned(), "a".to_owned()], 3));
-    let files = GrepQuery {
-        mode: GrepMode::Files,
-        order: Order::Newest,
-        max_matches: 2,
-        ..case.query("x")
-    };
+    let files = case.with("x", |query| {
+        query.mode = GrepMode::Files;
+        query.order = Order::Newest;
+        query.limits.matches = 2;
+    });
     assert_eq!(case.names(&files), ["b", "a"]);
     assert!(case.grep(&files).truncated);
 }
@@ -330,18 +340,17 @@ fn odd_files_are_passed_over() {
         ["b.txt:1:foo", "latin.txt:1:café foo", "wide.txt:1:foo"]
     );
     assert_eq!(case.names(&case.query("déjà")), ["latin.txt"]);
-    let named =
-        GrepQuery { paths: vec![case.path("a.bin")], include_virtual: false, ..case.query("foo") };
+    let mut named = case.at(&["a.bin"], "foo");
+    named.scope.include_virtual = false;
     assert!(case.grep(&named).notes[0].contains("binary"));
 }
 
 #[test]
 fn a_missing_path_is_an_error_alone_and_a_note_among_others() {
     let case = case(&[("main.rs", "x")]);
-    let alone = GrepQuery { paths: vec![case.path("mian.rs")], ..case.query("x") };
+    let alone = case.at(&["mian.rs"], "x");
     assert!(case.vfs.grep(&alone, &|| false).unwrap_err().to_string().contains("main.rs"));
-    let among =
-        GrepQuery { paths: vec![case.path("main.rs"), case.path("none")], ..case.query("x") };
+    let among = case.at(&["main.rs", "none"], "x");
     let result = case.grep(&among);
     assert_eq!((result.files.len(), result.notes.len()), (1, 1));
 }
@@ -360,9 +369,12 @@ fn files_too_large_to_hold_are_searched_in_pieces() {
     let line = format!("{}\n", "x".repeat(99));
     let text = format!("{}foo\n{line}", line.repeat(100_000));
     fs::write(case.path("a.txt"), &text).unwrap();
-    let query = GrepQuery { after: 1, max_line_bytes: 10, ..case.query("foo") };
+    let query = case.with("foo", |query| {
+        query.after = 1;
+        query.limits.line_bytes = 10;
+    });
     assert_eq!(case.lines(&query), ["a.txt:100001:foo", "a.txt-100002-xxxxxxxxxx", "b.txt:1:foo"]);
-    let across = GrepQuery { multiline: true, ..case.query("foo\nx") };
+    let across = case.with("foo\nx", |query| query.pattern.multiline = true);
     assert_eq!(case.names(&across), ["a.txt"]);
 }
 
@@ -394,10 +406,10 @@ fn many_threads_give_the_same_as_one_and_limits_too() {
     let mut names = case.names(&case.query("foo"));
     assert!(names.is_sorted_by(|a, b| Path::new(a) < Path::new(b)));
     names.truncate(7);
-    let limited = GrepQuery { max_matches: 7, ..case.query("foo") };
+    let limited = case.with("foo", |query| query.limits.matches = 7);
     assert_eq!(case.lines(&limited), all[..7]);
     assert!(case.grep(&limited).truncated);
-    let bytes = GrepQuery { max_bytes: 20, ..case.query("foo") };
+    let bytes = case.with("foo", |query| query.limits.bytes = 20);
     let few = case.lines(&bytes);
     assert!(few.len() < 5 && few == all[..few.len()]);
     assert_eq!(case.names(&GrepQuery { mode: GrepMode::Files, ..limited }), names);
@@ -435,7 +447,7 @@ fn a_cancelled_search_ends() {
         asked.get() > 1
     });
     assert!(result.unwrap().cancelled);
-    let small = GrepQuery { paths: vec![case.path("d1")], ..case.query("foo") };
+    let small = case.at(&["d1"], "foo");
     let asked = AtomicUsize::new(0);
     let result = case.vfs.grep(&small, &|| asked.fetch_add(1, Ordering::Relaxed) > 5).unwrap();
     assert!(result.cancelled && result.files.len() < 30);
@@ -518,7 +530,11 @@ proptest! {
             }
         }
         for globs in [vec![], vec!["*.rs".to_owned()], vec!["1/**".to_owned()]] {
-            let query = |case: &Case| GrepQuery { before, multiline, globs: globs.clone(), ..case.query(pattern) };
+            let query = |case: &Case| case.with(pattern, |query| {
+                query.before = before;
+                query.pattern.multiline = multiline;
+                query.scope.globs = globs.clone();
+            });
             prop_assert_eq!(dirty.lines(&query(&dirty)), saved.lines(&query(&saved)));
         }
         prop_assert_eq!(dirty.glob(&["*.md"]), saved.glob(&["*.md"]));
