@@ -98,6 +98,7 @@ impl Editor for Headless {
         let location = match op {
             FileOp::Modify { base, .. } => &base.location,
             FileOp::Create { location, .. } | FileOp::Delete { location } => location,
+            FileOp::Move { from, .. } => from,
         };
         match self.vfs.open_snapshot(location) {
             None => self.files.apply(transaction).await,

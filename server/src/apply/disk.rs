@@ -1,5 +1,7 @@
 //! Closed files: written by the server, all of them in one atomic, journaled commit.
 
+use std::path::Path;
+
 use agent::editor::ApplyError;
 use text::{ChangeSet, Edit, Rope};
 use vfs::{CommitError, Committed, DiskOp, Location, Snapshot, Undo};
@@ -11,8 +13,8 @@ use crate::lsp;
 
 /// One file's part of a commit and what it does to the text.
 pub struct DiskStep {
-    /// What the store is asked to do.
-    pub op: DiskOp,
+    /// What the store is asked to do, in order.
+    pub ops: Vec<DiskOp>,
     /// The text before; empty for a new file.
     pub before: Rope,
     /// From `before` to the text after.
@@ -26,7 +28,7 @@ impl Parts {
         base: &Snapshot,
         changes: &ChangeSet,
     ) -> Result<DiskStep, ApplyError> {
-        let path = base.location.path().ok_or_else(|| no_file(&base.location))?;
+        let path = file_of(&base.location)?;
         let now = self.vfs.disk_snapshot(path).map_err(|error| ApplyError::Refused {
             location: base.location.clone(),
             reason: error.to_string(),
@@ -36,7 +38,38 @@ impl Parts {
         check_encodable(&now, &ours)?;
         let op =
             DiskOp::Edit { path: path.to_owned(), base_hash: now.hash(), changes: ours.clone() };
-        Ok(DiskStep { op, before: now.rope, changes: ours })
+        Ok(DiskStep { ops: vec![op], before: now.rope, changes: ours })
+    }
+
+    /// Moves a file, then changes it as [`Parts::plan_edit`] would; one that is no text is only moved.
+    pub(super) fn plan_move(
+        &self,
+        from: &Location,
+        to: &Location,
+        base: Option<&Snapshot>,
+        changes: &ChangeSet,
+    ) -> Result<DiskStep, ApplyError> {
+        let (old, new) = (file_of(from)?, file_of(to)?);
+        let base_hash = self.vfs.content_hash(old).map_err(|error| ApplyError::Refused {
+            location: from.clone(),
+            reason: error.to_string(),
+        })?;
+        let rename = DiskOp::Rename { from: old.to_owned(), to: new.to_owned(), base_hash };
+        let Some(base) = base else {
+            let (before, changes) = (Rope::new(), ChangeSet::identity(0));
+            return Ok(DiskStep { ops: vec![rename], before, changes });
+        };
+        let mut step = self.plan_edit(base, changes)?;
+        for op in &mut step.ops {
+            if let DiskOp::Edit { path, .. } = op {
+                *path = new.to_owned();
+            }
+        }
+        if step.changes.is_identity() {
+            step.ops.clear();
+        }
+        step.ops.insert(0, rename);
+        Ok(step)
     }
 
     /// Makes a file where nothing is.
@@ -45,24 +78,24 @@ impl Parts {
         location: &Location,
         text: &str,
     ) -> Result<DiskStep, ApplyError> {
-        let path = location.path().ok_or_else(|| no_file(location))?;
+        let path = file_of(location)?;
         let ending = self.vfs.format_for_new(path).eol.ending();
         let inserted = vec![Edit::new(0..0, text::to_ending(text, ending))];
         let changes = ChangeSet::new(0, inserted).unwrap_or_else(|_| ChangeSet::identity(0));
         let op = DiskOp::Create { path: path.to_owned(), text: text.to_owned() };
-        Ok(DiskStep { op, before: Rope::new(), changes })
+        Ok(DiskStep { ops: vec![op], before: Rope::new(), changes })
     }
 
     /// Deletes a file; one that is no text counts as empty.
     pub(super) fn plan_delete(&self, location: &Location) -> Result<DiskStep, ApplyError> {
-        let path = location.path().ok_or_else(|| no_file(location))?;
+        let path = file_of(location)?;
         let base_hash = self.vfs.content_hash(path).map_err(|error| ApplyError::Refused {
             location: location.clone(),
             reason: error.to_string(),
         })?;
         let before = self.vfs.disk_snapshot(path).map(|now| now.rope).unwrap_or_default();
         let op = DiskOp::Delete { path: path.to_owned(), base_hash };
-        Ok(DiskStep { op, changes: emptied(&before), before })
+        Ok(DiskStep { ops: vec![op], changes: emptied(&before), before })
     }
 
     /// Writes, synced to disk; blocks a thread meanwhile, not the runtime.
@@ -103,11 +136,11 @@ pub(super) fn emptied(before: &Rope) -> ChangeSet {
     ChangeSet::new(len, vec![Edit::new(0..len, "")]).unwrap_or_else(|_| ChangeSet::identity(len))
 }
 
-fn no_file(location: &Location) -> ApplyError {
-    ApplyError::Refused {
+fn file_of(location: &Location) -> Result<&Path, ApplyError> {
+    location.path().ok_or_else(|| ApplyError::Refused {
         location: location.clone(),
         reason: "it is open only in the editor and has no file".to_owned(),
-    }
+    })
 }
 
 fn commit_error(error: CommitError) -> ApplyError {

@@ -38,7 +38,7 @@ impl Parts {
     ) -> Result<Applied, ApplyError> {
         let Transaction { label, ops, approval, .. } = transaction;
         let locations: Vec<Location> = ops.iter().map(location).cloned().collect();
-        let _locks = self.locks.take(&locations).await;
+        let _locks = self.locks.take(locations.iter().chain(ops.iter().filter_map(origin))).await;
         let steps: Vec<Step> = ops.into_iter().map(|op| self.plan(op)).collect::<Result<_, _>>()?;
         if cancelled.is_cancelled() {
             return Err(ApplyError::Cancelled);
@@ -62,6 +62,13 @@ impl Parts {
                 }
             }
             FileOp::Create { location, text } => self.plan_new(location, &text),
+            FileOp::Move { from, to, base, changes } => {
+                if let Some(open) = [&from, &to].into_iter().find(|it| self.vfs.is_open(it)) {
+                    return Err(refused(open.clone(), "it was opened in the editor meanwhile"));
+                }
+                let step = self.plan_move(&from, &to, base.as_deref(), &changes)?;
+                Ok(Step::Disk(Box::new(step)))
+            }
             FileOp::Delete { location } => match self.vfs.open_snapshot(&location) {
                 Some(open) if open.is_unsaved() => {
                     Err(refused(location, "its buffer holds unsaved text; nothing was deleted"))
@@ -120,7 +127,7 @@ impl Parts {
         done: &mut Done,
         cancelled: &CancellationToken,
     ) -> Result<(), ApplyError> {
-        let ops: Vec<DiskOp> = steps.iter().filter_map(disk_op).collect();
+        let ops: Vec<DiskOp> = steps.iter().flat_map(disk_ops).cloned().collect();
         if !ops.is_empty() {
             done.written = Some(self.commit(ops).await?.undo);
         }
@@ -237,13 +244,22 @@ fn location(op: &FileOp) -> &Location {
     match op {
         FileOp::Modify { base, .. } => &base.location,
         FileOp::Create { location, .. } | FileOp::Delete { location } => location,
+        FileOp::Move { to, .. } => to,
     }
 }
 
-fn disk_op(step: &Step) -> Option<DiskOp> {
+/// Where a file that is moved comes from.
+fn origin(op: &FileOp) -> Option<&Location> {
+    match op {
+        FileOp::Move { from, .. } => Some(from),
+        FileOp::Modify { .. } | FileOp::Create { .. } | FileOp::Delete { .. } => None,
+    }
+}
+
+fn disk_ops(step: &Step) -> &[DiskOp] {
     match step {
-        Step::Disk(step) => Some(step.op.clone()),
-        Step::Document { .. } | Step::DeleteOpen { .. } => None,
+        Step::Disk(step) => &step.ops,
+        Step::Document { .. } | Step::DeleteOpen { .. } => &[],
     }
 }
 

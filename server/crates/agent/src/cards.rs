@@ -48,7 +48,7 @@ pub fn of_content(content: &[Content]) -> Vec<ToolCallContent> {
 }
 
 /// What happened to one file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// It is new.
     Add,
@@ -56,6 +56,8 @@ pub enum Operation {
     Modify,
     /// It is gone.
     Delete,
+    /// It came from elsewhere, and perhaps changed.
+    Move { from: Location },
 }
 
 /// One file's diff as a block.
@@ -69,16 +71,17 @@ pub fn diff(
     let path = display_path(location);
     let name = path.display().to_string();
     let name = name.trim_start_matches('/');
-    let (old, new) = match operation {
-        Operation::Add => (None, Some(name)),
-        Operation::Modify => (Some(name), Some(name)),
-        Operation::Delete => (Some(name), None),
-    };
-    let patch = text::diff::git_patch(old, new, before, after, changes);
-    let change = match operation {
-        Operation::Add => DiffChange::add(path),
-        Operation::Modify => DiffChange::modify(path),
-        Operation::Delete => DiffChange::delete(path),
+    let git = |old, new| text::diff::git_patch(old, new, before, after, changes);
+    let (patch, change) = match operation {
+        Operation::Add => (git(None, Some(name)), DiffChange::add(path)),
+        Operation::Modify => (git(Some(name), Some(name)), DiffChange::modify(path)),
+        Operation::Delete => (git(Some(name), None), DiffChange::delete(path)),
+        Operation::Move { from } => {
+            let from = display_path(&from);
+            let old = from.display().to_string();
+            let patch = git(Some(old.trim_start_matches('/')), Some(name));
+            (patch, DiffChange::move_file(from, path))
+        }
     };
     let change = match location {
         Location::Disk(_) => change,

@@ -94,6 +94,9 @@ pub enum FileOp {
     Create { location: Location, text: String },
     /// Deletes a whole file.
     Delete { location: Location },
+    /// Moves a file that is not open to where nothing is, with its bytes, mode and encoding, and
+    /// changes its text there. `base` is the text that `changes` is for; absent where it is no text.
+    Move { from: Location, to: Location, base: Option<Box<Snapshot>>, changes: ChangeSet },
 }
 
 /// What a transaction did.

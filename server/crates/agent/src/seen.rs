@@ -70,6 +70,15 @@ impl Seen {
         views.insert(location.clone(), View { text: after.clone(), ranges });
     }
 
+    /// What was seen of a file is seen of it at its new place.
+    pub fn moved(&self, from: &Location, to: &Location) {
+        let mut views = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        views.remove(to);
+        if let Some(view) = views.remove(from) {
+            views.insert(to.clone(), view);
+        }
+    }
+
     /// Forgets a file, e.g. because it was deleted.
     pub fn forget(&self, location: &Location) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(location);

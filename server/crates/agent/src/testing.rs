@@ -88,10 +88,7 @@ impl FakeEditor {
                 let changes = text::ChangeSet::whole(&none, text);
                 (location.clone(), none, changes)
             }
-            FileOp::Delete { location } => {
-                let location = location.clone();
-                return Err(ApplyError::Refused { location, reason: "not here".into() });
-            }
+            FileOp::Delete { .. } | FileOp::Move { .. } => return self.apply_elsewhere(op),
         };
         let after = changes.apply(&before);
         let refused = |reason: String| ApplyError::Refused { location: location.clone(), reason };
@@ -107,7 +104,7 @@ impl FakeEditor {
             let path = location.path().ok_or_else(|| refused("it has no file".into()))?.to_owned();
             let op = match op {
                 FileOp::Create { text, .. } => DiskOp::Create { path, text: text.clone() },
-                FileOp::Modify { .. } | FileOp::Delete { .. } => {
+                FileOp::Modify { .. } | FileOp::Delete { .. } | FileOp::Move { .. } => {
                     let base_hash = self.vfs.disk_snapshot(&path).unwrap().hash();
                     DiskOp::Edit { path, base_hash, changes: changes.clone() }
                 }
@@ -116,6 +113,39 @@ impl FakeEditor {
             Kept::Disk
         };
         Ok(AppliedFile { location, before, after, changes, kept })
+    }
+
+    /// Deletes and moves closed files.
+    fn apply_elsewhere(&self, op: &FileOp) -> Result<AppliedFile, ApplyError> {
+        let (location, before, changes, ops) = match op {
+            FileOp::Move { from, to, base, changes } => {
+                let (from, new) = (from.path().unwrap(), to.path().unwrap().to_owned());
+                let base_hash = self.vfs.content_hash(from).unwrap();
+                let rename = DiskOp::Rename { from: from.to_owned(), to: new.clone(), base_hash };
+                let edit = base.as_ref().map(|base| DiskOp::Edit {
+                    path: new,
+                    base_hash: base.hash(),
+                    changes: changes.clone(),
+                });
+                let before = base.as_ref().map(|it| it.rope.clone()).unwrap_or_default();
+                (to, before, changes.clone(), [Some(rename), edit])
+            }
+            FileOp::Delete { location } => {
+                let path = location.path().unwrap().to_owned();
+                let before = self.vfs.disk_snapshot(&path).map(|it| it.rope).unwrap_or_default();
+                let changes = text::ChangeSet::between(&before, &text::Rope::new());
+                let base_hash = self.vfs.content_hash(&path).unwrap();
+                (location, before, changes, [Some(DiskOp::Delete { path, base_hash }), None])
+            }
+            FileOp::Modify { .. } | FileOp::Create { .. } => unreachable!("applied in place"),
+        };
+        let location = location.clone();
+        let refused = |reason: String| ApplyError::Refused { location: location.clone(), reason };
+        self.vfs
+            .commit(ops.into_iter().flatten().collect())
+            .map_err(|it| refused(it.to_string()))?;
+        let after = changes.apply(&before);
+        Ok(AppliedFile { location, before, after, changes, kept: Kept::Disk })
     }
 }
 

@@ -14,6 +14,9 @@ use crate::seen::Sight;
 use crate::tool::{Caller, Cx, Failure, Output};
 use crate::tools::read;
 
+/// Lines a refusal shows at most.
+const REGION: usize = 60;
+
 /// A change worked out, not yet made.
 pub struct Plan {
     /// The text it is made against; absent for a new file.
@@ -85,7 +88,12 @@ impl Plan {
         for (nth, edit) in edits.iter().enumerate() {
             let found = text::find::replace(&running, edit.old, edit.new, edit.which);
             let found = found.map_err(|err| {
-                moved_on(cx, &base, edit, &err)
+                let is_missing = matches!(err, FindError::NotFound { .. });
+                let then = |then: &Rope| {
+                    let found = text::find::replace(then, edit.old, edit.new, Occurrences::One);
+                    found.ok().filter(|_| is_missing).map(|it| it.changes)
+                };
+                moved_on(cx, &base, then)
                     .unwrap_or_else(|| not_found(cx, &base, nth, edits.len(), &err))
             })?;
             running = found.changes.apply(&running);
@@ -143,35 +151,79 @@ impl Plan {
                 FileOp::Create { location: self.location.clone(), text: self.after.to_string() }
             }
         };
-        let operation = operation_of(&op);
-        let transaction = Transaction {
-            session: cx.session.id.clone(),
-            call: cx.call.clone(),
-            label: format!("{verb} {shown}"),
-            ops: vec![op],
-            approval: cx.approval,
-        };
-        let applied = tokio::select! {
-            biased;
-            applied = cx.editor.apply(transaction) => applied,
-            () = cx.cancel.cancelled() => Err(ApplyError::Cancelled),
-        };
-        let applied = applied.map_err(|err| refused(cx, err))?;
-        let Some(file) = applied.files.into_iter().next() else {
+        let Some(done) = commit(cx, format!("{verb} {shown}"), vec![op]).await?.pop() else {
             return Err(Failure::new(
                 "The edit was taken but nothing came of it; read the file again.",
             ));
         };
-        cx.session.note_edit(&file.location);
-        match operation {
-            Operation::Add => cx.session.seen.show_all(&file.location, &file.after),
-            Operation::Modify => {
-                cx.session.seen.edited(&file.location, &file.before, &file.after, &file.changes);
-            }
-            Operation::Delete => cx.session.seen.forget(&file.location),
-        }
-        Ok(told(cx, verb, &file, operation, &self.tiers, self.count))
+        Ok(told(cx, verb, &done, &self.tiers, self.count))
     }
+}
+
+/// An operation that took place.
+pub struct Done {
+    /// What it was.
+    pub operation: Operation,
+    /// What became of its file.
+    pub file: AppliedFile,
+}
+
+impl Done {
+    /// The diff as a card shows it.
+    pub fn diff(&self) -> ToolCallContent {
+        let AppliedFile { location, before, after, changes, .. } = &self.file;
+        cards::diff(location, self.operation.clone(), before, after, changes)
+    }
+
+    /// Where the text is when it is not on disk, as a sentence.
+    pub fn unsaved(&self) -> Option<String> {
+        match &self.file.kept {
+            Kept::Disk => None,
+            Kept::Buffer { reason } => {
+                Some(format!("It is in the editor's buffer, not saved: {reason}."))
+            }
+        }
+    }
+
+    /// What was seen of the file goes with it.
+    fn remember(&self, cx: &Cx) {
+        let AppliedFile { location, before, after, changes, .. } = &self.file;
+        let seen = &cx.session.seen;
+        match &self.operation {
+            Operation::Add => seen.show_all(location, after),
+            Operation::Modify => seen.edited(location, before, after, changes),
+            Operation::Delete => return seen.forget(location),
+            Operation::Move { from } => {
+                seen.moved(from, location);
+                if seen.knows(location) {
+                    seen.edited(location, before, after, changes);
+                }
+            }
+        }
+        cx.session.note_edit(location);
+    }
+}
+
+/// Carries operations out together, all of them or none, and remembers what was written.
+pub async fn commit(cx: &Cx, label: String, ops: Vec<FileOp>) -> Result<Vec<Done>, Failure> {
+    let operations: Vec<Operation> = ops.iter().map(operation_of).collect();
+    let transaction = Transaction {
+        session: cx.session.id.clone(),
+        call: cx.call.clone(),
+        label,
+        ops,
+        approval: cx.approval,
+    };
+    let applied = tokio::select! {
+        biased;
+        applied = cx.editor.apply(transaction) => applied,
+        () = cx.cancel.cancelled() => Err(ApplyError::Cancelled),
+    };
+    let files = applied.map_err(|err| refused(cx, err))?.files;
+    let done = operations.into_iter().zip(files).map(|(operation, file)| Done { operation, file });
+    let done: Vec<Done> = done.collect();
+    done.iter().for_each(|it| it.remember(cx));
+    Ok(done)
 }
 
 /// One replacement of text.
@@ -189,11 +241,19 @@ pub fn base(cx: &Cx, location: &Location) -> Result<Snapshot, Failure> {
     cx.vfs.snapshot(location).map_err(|err| read::failure(cx, err))
 }
 
-fn seen(cx: &Cx, base: &Snapshot, range: Range<usize>, advice: &str) -> Result<(), Failure> {
+/// Whether these bytes were read and are unchanged; the refusal says what to do.
+pub fn seen(cx: &Cx, base: &Snapshot, range: Range<usize>, advice: &str) -> Result<(), Failure> {
     let shown = cx.place.shown(&base.location);
     match cx.session.seen.check(&base.location, &base.rope, range) {
         Sight::Fresh => Ok(()),
         Sight::Never => Err(Failure::new(format!("{shown} was not read yet. {advice}"))),
+        Sight::Unseen { first, last } if last < first + REGION => {
+            let current = show_region(cx, base, first, last);
+            Err(Failure::new(format!(
+                "Lines {first}-{last} of {shown} were not read yet. They are:\n{current}\n\
+                 Nothing was changed. Make the edit against this text."
+            )))
+        }
         Sight::Unseen { first, last } => Err(Failure::new(format!(
             "Lines {first}-{last} of {shown} were not read yet. {advice}"
         ))),
@@ -201,12 +261,15 @@ fn seen(cx: &Cx, base: &Snapshot, range: Range<usize>, advice: &str) -> Result<(
     }
 }
 
-/// The refusal for text that stood there when it was read and was changed since.
-fn moved_on(cx: &Cx, base: &Snapshot, edit: &Replace<'_>, err: &FindError) -> Option<Failure> {
-    let FindError::NotFound { .. } = err else { return None };
+/// The refusal for an edit that fits the text as it was read, which was changed since.
+pub fn moved_on(
+    cx: &Cx,
+    base: &Snapshot,
+    fits: impl FnOnce(&Rope) -> Option<ChangeSet>,
+) -> Option<Failure> {
     let then = cx.session.seen.text(&base.location).filter(|it| *it != base.rope)?;
-    let found = text::find::replace(&then, edit.old, edit.new, Occurrences::One).ok()?;
-    let (first, last) = (found.changes.edits().first()?, found.changes.edits().last()?);
+    let found = fits(&then)?;
+    let (first, last) = (found.edits().first()?, found.edits().last()?);
     let since = ChangeSet::between(&then, &base.rope);
     let start = since.map_pos(first.range.start, Bias::Left);
     let end = since.map_pos(last.range.end, Bias::Right).max(start);
@@ -218,10 +281,7 @@ fn moved_on(cx: &Cx, base: &Snapshot, edit: &Replace<'_>, err: &FindError) -> Op
 /// The refusal that shows lines as they are now, which then count as seen.
 fn changed(cx: &Cx, base: &Snapshot, first: usize, last: usize) -> Failure {
     let shown = cx.place.shown(&base.location);
-    let current = region(&base.rope, first, last);
-    let start = base.rope.line_to_byte(first - 1);
-    let len = region_len(&base.rope, first, last);
-    cx.session.seen.show(&base.location, &base.rope, start..start + len);
+    let current = show_region(cx, base, first, last);
     Failure::new(format!(
         "{shown} changed since it was read, in lines {first}-{last}. They are now:\n{current}\nNothing was \
          changed. Make the edit against this text."
@@ -274,12 +334,12 @@ fn not_found(cx: &Cx, base: &Snapshot, nth: usize, of: usize, err: &FindError) -
 }
 
 /// A transaction's refusal, with what to do next.
-pub fn refused(cx: &Cx, err: ApplyError) -> Failure {
+fn refused(cx: &Cx, err: ApplyError) -> Failure {
     match err {
         ApplyError::Cancelled => Failure::Cancelled,
         ApplyError::Stale { location, first_line, current } => {
             if let Ok(base) = cx.vfs.snapshot(&location) {
-                let lines = current.lines().count().max(1);
+                let lines = current.lines().count().clamp(1, REGION);
                 let last = first_line + lines - 1;
                 if 0 < first_line && last <= base.rope.len_lines() {
                     let start = base.rope.line_to_byte(first_line - 1);
@@ -306,28 +366,23 @@ pub fn refused(cx: &Cx, err: ApplyError) -> Failure {
 }
 
 /// What an operation on a file is called on its card.
-pub fn operation_of(op: &FileOp) -> Operation {
+fn operation_of(op: &FileOp) -> Operation {
     match op {
         FileOp::Create { .. } => Operation::Add,
         FileOp::Modify { .. } => Operation::Modify,
         FileOp::Delete { .. } => Operation::Delete,
+        FileOp::Move { from, .. } => Operation::Move { from: from.clone() },
     }
 }
 
-fn told(
-    cx: &Cx,
-    verb: &str,
-    file: &AppliedFile,
-    operation: Operation,
-    tiers: &[Tier],
-    count: usize,
-) -> Output {
+fn told(cx: &Cx, verb: &str, done: &Done, tiers: &[Tier], count: usize) -> Output {
+    let file = &done.file;
     let shown = cx.place.shown(&file.location);
     let (added, removed) = text::diff::stats(&file.before, &file.changes);
     let places = if 1 < count { format!("{count} places in ") } else { String::new() };
-    let (mut text, signs) = match operation {
+    let (mut text, signs) = match done.operation {
         Operation::Add => (format!("Created {shown} ({added} lines)."), format!("+{added}")),
-        Operation::Modify => (
+        Operation::Modify | Operation::Move { .. } => (
             format!("Changed {places}{shown} (+{added} −{removed})."),
             format!("+{added} −{removed}"),
         ),
@@ -338,24 +393,31 @@ fn told(
     if !loose.is_empty() {
         text.push_str(&format!(" Not matched exactly but by: {}.", loose.join(", ")));
     }
-    if let Kept::Buffer { reason } = &file.kept {
-        text.push_str(&format!(" It is in the editor's buffer, not saved: {reason}."));
+    if let Some(unsaved) = done.unsaved() {
+        text.push_str(&format!(" {unsaved}"));
     }
     let excerpt = text::diff::unified(&file.before, &file.changes, 2);
     text.push_str(&format!("\n{}", crate::bounds::text(&excerpt, 4_000)));
-    let diff = cards::diff(&file.location, operation, &file.before, &file.after, &file.changes);
-    Output::text(text).with_card(vec![diff]).with_title(format!("{verb} {shown} {signs}"))
+    Output::text(text).with_card(vec![done.diff()]).with_title(format!("{verb} {shown} {signs}"))
 }
 
-/// Lines `first..=last` (1-based) with their numbers, bounded.
-fn region(text: &Rope, first: usize, last: usize) -> String {
-    let lines: Vec<String> = (first..=last.min(first + 60))
-        .filter(|it| *it <= text.len_lines())
+/// Lines `first..=last` (1-based) with their numbers, bounded. What is shown counts as seen.
+fn show_region(cx: &Cx, base: &Snapshot, first: usize, last: usize) -> String {
+    let text = &base.rope;
+    let last = last.min(first + REGION - 1).min(text.len_lines());
+    let lines: Vec<String> = (first..=last)
         .map(|it| {
             format!("{it:>6}\t{}", text.line(it - 1).to_string().trim_end_matches(['\n', '\r']))
         })
         .collect();
-    lines.join("\n")
+    let whole = lines.join("\n");
+    let shown = crate::bounds::text(&whole, 8_000);
+    if shown == whole {
+        let start = text.line_to_byte(first - 1);
+        let len = region_len(text, first, last);
+        cx.session.seen.show(&base.location, text, start..start + len);
+    }
+    shown
 }
 
 fn region_len(text: &Rope, first: usize, last: usize) -> usize {
@@ -366,7 +428,7 @@ fn region_len(text: &Rope, first: usize, last: usize) -> usize {
 fn numbered(text: &str, first: usize) -> String {
     let lines: Vec<String> = text
         .lines()
-        .take(60)
+        .take(REGION)
         .enumerate()
         .map(|(nth, it)| format!("{:>6}\t{it}", first + nth))
         .collect();

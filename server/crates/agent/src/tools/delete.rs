@@ -8,10 +8,10 @@ use text::{ChangeSet, Rope};
 use vfs::{FileKind, Location};
 
 use crate::cards::{self, Operation};
-use crate::editor::{ApplyError, FileOp, Transaction};
+use crate::editor::FileOp;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool, text_content};
-use crate::tools::change::refused;
+use crate::tools::change::{Done, commit};
 
 /// Deletes whole files, one after the other; folders are never deleted. A link is deleted itself, not
 /// what it leads to. At the first failure it stops and says what was deleted. A file that is not there
@@ -106,21 +106,8 @@ async fn delete(cx: &Cx, path: &str) -> Result<Gone, Failure> {
     if stat.kind == FileKind::Folder {
         return Err(Failure::new(format!("{shown} is a folder; only files can be deleted.")));
     }
-    let transaction = Transaction {
-        session: cx.session.id.clone(),
-        call: cx.call.clone(),
-        label: format!("Delete {shown}"),
-        ops: vec![FileOp::Delete { location: location.clone() }],
-        approval: cx.approval,
-    };
-    let applied = tokio::select! {
-        biased;
-        applied = cx.editor.apply(transaction) => applied,
-        () = cx.cancel.cancelled() => Err(ApplyError::Cancelled),
-    };
-    let applied = applied.map_err(|err| refused(cx, err))?;
-    cx.session.seen.forget(&location);
-    let block = applied.files.first().map(|it| deletion(&location, &it.before));
+    let done = commit(cx, format!("Delete {shown}"), vec![FileOp::Delete { location }]).await?;
+    let block = done.first().map(Done::diff);
     Ok(Gone { told: format!("Deleted {shown}."), block })
 }
 
