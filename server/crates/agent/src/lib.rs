@@ -20,6 +20,7 @@ mod repair;
 mod seen;
 pub mod session;
 pub mod settings;
+pub mod spelling;
 pub mod store;
 #[cfg(test)]
 mod testing;

@@ -14,6 +14,7 @@ mod multi_edit;
 mod read;
 mod write;
 
+use crate::spelling::distance;
 use crate::tool::Entry;
 
 /// Every tool, in the order models see them. New ones go to the end of their group, so that the
@@ -49,22 +50,6 @@ pub fn unknown(name: &str) -> String {
     let names: Vec<&str> = nearest.iter().take(3).map(|(_, name)| *name).collect();
     let shown: String = name.chars().take(64).collect();
     format!("There is no tool `{shown}`. The nearest names are {}.", names.join(", "))
-}
-
-/// Edits between two short words.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
