@@ -1,5 +1,6 @@
 //! The command line: exit codes, human and machine output, the offline demo.
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -241,4 +242,36 @@ fn run_without_a_model_says_what_to_set() {
 fn completions_and_manual_are_generated() {
     assert!(check(&["completions", "bash"], 0).out.contains("copydesk"));
     assert!(check(&["man"], 0).out.contains(".TH"));
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_error() {
+    let workspace = Workspace::new(&[("a.txt", "one\n")]);
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["completions", "bash"],
+        &["completions", "fish"],
+        &["config", "path"],
+        &["config", "schema"],
+        &["demo"],
+        &["man"],
+        &["sessions", "ls"],
+        &["tools", "call", "Read", r#"{"file_path":"a.txt"}"#],
+        &["tools", "ls", "--json"],
+        &["tools", "show", "Bash"],
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = workspace.command(args);
+        let ran = command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).output();
+        let ran = ran.expect("started");
+        let told = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(
+            (ran.status.code(), told.contains("panicked")),
+            (Some(0), false),
+            "{args:?}: {told}"
+        );
+        assert!(!told.to_lowercase().contains("broken pipe"), "{args:?}: {told}");
+    }
 }
