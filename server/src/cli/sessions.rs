@@ -122,13 +122,5 @@ fn export(id: &str, place: &Place, format: Format) -> ExitCode {
 }
 
 fn title(loaded: &Loaded) -> &str {
-    let title = loaded.records.iter().rev().find_map(|it| match it {
-        Record::Title { title } => Some(title.as_str()),
-        Record::Session(_)
-        | Record::Update { .. }
-        | Record::Message { .. }
-        | Record::Options { .. }
-        | Record::Closed => None,
-    });
-    title.unwrap_or("(nothing was asked)")
+    loaded.title().unwrap_or("(nothing was asked)")
 }

@@ -100,6 +100,20 @@ pub struct Loaded {
     pub note: Option<String>,
 }
 
+impl Loaded {
+    /// The title given last.
+    pub fn title(&self) -> Option<&str> {
+        self.records.iter().rev().find_map(|it| match it {
+            Record::Title { title } => Some(title.as_str()),
+            Record::Session(_)
+            | Record::Update { .. }
+            | Record::Message { .. }
+            | Record::Options { .. }
+            | Record::Closed => None,
+        })
+    }
+}
+
 /// Reads the log of the session in `dir`.
 pub fn load(dir: &Path) -> std::io::Result<Loaded> {
     let log = state::read_log(&dir.join("log.jsonl"))?;
