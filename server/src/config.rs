@@ -139,7 +139,14 @@ fn base_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
 fn read(path: &Path) -> Option<(Value, Vec<Problem>)> {
     match state::read_text_file(path) {
         Ok(None) => None,
-        Ok(Some(text)) => Some(check::file(path, &text)),
+        Ok(Some(text)) => {
+            let (value, mut problems) = check::file(path, &text);
+            if let Some(line) = text.lines().position(|it| it.contains('\u{fffd}')) {
+                let message = "this is not UTF-8; save the file as UTF-8".to_string();
+                problems.insert(0, Problem::at(path, line + 1, message));
+            }
+            Some((value, problems))
+        }
         Err(err) => {
             Some((Value::Null, vec![Problem::at(path, 1, format!("cannot be read: {err}"))]))
         }

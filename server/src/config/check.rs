@@ -28,7 +28,9 @@ impl Problem {
     /// A problem where this text first stands in a file.
     pub fn in_file(file: &Path, needle: &str, message: String) -> Problem {
         let text = vfs::state::read_text_file(file).ok().flatten().unwrap_or_default();
-        let line = text.lines().position(|it| it.contains(needle)).map_or(1, |it| it + 1);
+        let quoted = [format!("\"{needle}\""), format!("'{needle}'"), needle.to_string()];
+        let found = quoted.iter().find_map(|it| text.lines().position(|line| line.contains(it)));
+        let line = found.map_or(1, |it| it + 1);
         Problem::at(file, line, message)
     }
 }

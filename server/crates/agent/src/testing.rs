@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -461,17 +461,12 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// The supervisor of a test's commands: this very test program, run for the one test below.
+/// The supervisor of a test's commands: this very test program, run for the one test below. Its
+/// connection belongs to the runtime of the test.
 pub fn supervisor() -> Supervisor {
-    static ONE: LazyLock<Supervisor> = LazyLock::new(|| {
-        let program = std::env::current_exe().unwrap();
-        Supervisor::start(
-            &program,
-            &["--exact", "testing::supervisor_process", "--nocapture", ROLE],
-        )
-        .unwrap()
-    });
-    ONE.clone()
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["--exact", "testing::supervisor_process", "--nocapture", ROLE];
+    Supervisor::start(&program, &arguments).unwrap()
 }
 
 const ROLE: &str = "this-is-the-supervisor-of-a-test";

@@ -357,7 +357,35 @@ async fn steering_comes_with_the_next_request_and_the_queue_after_the_turn() {
     desk.answer("allow_once", json!({}));
     desk.idle(1).await;
     assert!(!desk.session.shared.is_busy());
-    check(&desk.conversation(), expect![""]);
+    check(
+        &desk.conversation(),
+        expect![[r#"
+        SHOWN
+        person: go
+        (session_info_update)
+        card 1: Write b.txt +1 — completed
+        person: queued
+        person: steered
+        agent: heard
+        card 2: Write b.txt — completed
+        agent: heard
+        HELD
+        user: (environment)
+        user: go
+        model: Write {"file_path":"b.txt","content":"x"}
+        user: ✓ Created b.txt (1 lines).
+        @@ -0,0 +1 @@
+        +x
+        \ No newline at end of file
+
+        user: steered
+        model: heard
+        user: queued
+        model: Write {"file_path":"b.txt","content":"x"}
+        user: ✓ b.txt already has this text; nothing was changed.
+        model: heard
+    "#]],
+    );
 }
 
 #[tokio::test]

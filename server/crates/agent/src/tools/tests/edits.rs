@@ -43,7 +43,7 @@ fn check(actual: &str, expected: Expect) {
 
 #[tokio::test]
 async fn a_file_that_was_not_read_whole_is_not_replaced() {
-    let long: String = (1..=30).map(|it| format!("line {it}\n")).collect();
+    let long: String = (1..=300).map(|it| format!("line {it}\n")).collect();
     let part = ("Read", json!({ "file_path": "long.txt", "limit": 5 }));
     let desk = desk(&[
         write("long.txt", "x"),
@@ -60,8 +60,8 @@ async fn a_file_that_was_not_read_whole_is_not_replaced() {
     check(
         &format!("{}\n{}", results[0], results[2]),
         expect![[r#"
-        ✗ long.txt was not read yet. Read the whole file before you replace it, or use Edit for a part of it.
-        ✗ Lines 1-30 of long.txt were not read yet. Read the whole file before you replace it, or use Edit for a part of it."#]],
+            ✗ long.txt was not read yet. Read the whole file before you replace it, or use Edit for a part of it.
+            ✗ Lines 1-300 of long.txt were not read yet. Read the whole file before you replace it, or use Edit for a part of it."#]],
     );
 }
 
@@ -71,13 +71,16 @@ async fn lines_that_were_not_shown_are_not_edited() {
         ("Read", json!({ "file_path": "a.txt", "limit": 1 })),
         edit("a.txt", "two", "2"),
         edit("a.txt", "one", "1"),
+        // The refusal showed the line.
+        edit("a.txt", "two", "2"),
+        edit("a.txt", "three", "3"),
     ]);
     desk.turn("go").await;
-    assert_eq!(desk.read("a.txt"), "1\ntwo\nthree\n");
-    check(
-        &desk.results()[1],
-        expect!["✗ Lines 2-2 of a.txt were not read yet. Read these lines first."],
-    );
+    assert_eq!(desk.read("a.txt"), "1\n2\nthree\n");
+    check(&desk.results()[1], expect![[r#"
+        ✗ Lines 2-2 of a.txt were not read yet. They are:
+             2	two
+        Nothing was changed. Make the edit against this text."#]]);
 }
 
 #[tokio::test]
