@@ -127,14 +127,16 @@ fn selected(
     extras: Extras,
     suggestion: Option<String>,
 ) -> Permission {
+    // Without a suggestion "always" was not offered.
+    let offered = suggestion.is_some();
     let remembered = extras.rule.clone().or(suggestion);
     match option {
-        ALLOW_ALWAYS => {
+        ALLOW_ALWAYS if offered => {
             remember(shared, remembered, Decision::Allow);
             Permission::Allowed { extras }
         }
         ALLOW_ONCE => Permission::Allowed { extras },
-        REJECT_ALWAYS => {
+        REJECT_ALWAYS if offered => {
             remember(shared, remembered, Decision::Deny);
             Permission::Rejected { feedback: extras.feedback }
         }

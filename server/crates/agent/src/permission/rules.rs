@@ -161,6 +161,13 @@ impl Rules {
         Rules { all: self.all.iter().filter(kept).cloned().collect() }
     }
 
+    /// Whether a deny rule covers reading a file that a search came upon.
+    pub fn denies_read(&self, location: &vfs::Location, place: &Place) -> bool {
+        let Some(path) = location.path() else { return false };
+        let Ok(target) = place.target(&path.display().to_string()) else { return false };
+        self.of(Decision::Deny).any(|rule| rule.tool == READS && touches(rule, &target, place))
+    }
+
     /// A rule of this decision that names the tool and nothing else.
     pub fn bare(&self, decision: Decision, tool: &str) -> Option<&Rule> {
         self.of(decision).find(|rule| {

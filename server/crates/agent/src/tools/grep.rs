@@ -119,13 +119,20 @@ impl Tool for Grep {
         let mut notes = Vec::new();
         let query = self.query(cx, &mut notes)?;
         let (vfs, cancel) = (cx.vfs.clone(), cx.cancel.clone());
-        let found =
+        let mut found =
             tokio::task::spawn_blocking(move || vfs.grep(&query, &|| cancel.is_cancelled()))
                 .await
                 .map_err(|err| Failure::new(format!("The search failed: {err}.")))?
                 .map_err(|err| Failure::new(format!("{err}.")))?;
         if found.cancelled {
             return Err(Failure::Cancelled);
+        }
+        let rules = cx.session.rules();
+        let total = found.files.len();
+        found.files.retain(|it| !rules.denies_read(&it.location, &cx.place));
+        if found.files.len() < total {
+            let left = total - found.files.len();
+            notes.push(format!("{left} files were left out: a rule denies reading them"));
         }
         let title = format!("Search `{}` · {}", self.pattern, summary(&found));
         Ok(Output::text(self.shown(cx, &found, notes)).with_title(title))

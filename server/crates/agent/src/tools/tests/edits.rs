@@ -77,10 +77,13 @@ async fn lines_that_were_not_shown_are_not_edited() {
     ]);
     desk.turn("go").await;
     assert_eq!(desk.read("a.txt"), "1\n2\nthree\n");
-    check(&desk.results()[1], expect![[r#"
+    check(
+        &desk.results()[1],
+        expect![[r#"
         ✗ Lines 2-2 of a.txt were not read yet. They are:
              2	two
-        Nothing was changed. Make the edit against this text."#]]);
+        Nothing was changed. Make the edit against this text."#]],
+    );
 }
 
 #[tokio::test]
@@ -314,4 +317,24 @@ async fn a_long_result_is_kept_whole_as_an_artifact() {
     assert!(
         told.chars().count() < 32_000 && told.contains("left out here; the whole is artifact:")
     );
+}
+
+#[tokio::test]
+async fn a_search_leaves_out_what_a_rule_denies() {
+    let search = ("Grep", json!({ "pattern": "word", "output_mode": "content" }));
+    let desk = Desk::with_rules(Mode::Auto, "deny Read(kept/**)", steps(&[search]));
+    desk.write("kept/a.txt", "a hidden word\n");
+    desk.write("b.txt", "a plain word\n");
+    let told = last(&desk).await;
+    assert!(told.contains("b.txt:1:a plain word") && !told.contains("hidden"), "{told}");
+    assert!(told.contains("1 files were left out: a rule denies reading them"), "{told}");
+}
+
+#[tokio::test]
+async fn always_is_no_answer_where_it_was_not_offered() {
+    let desk = Desk::new(Mode::Auto, steps(&[write(".git/hooks/x", "x")]));
+    desk.answer("allow_always", json!({ "rule": "Edit(**)" }));
+    let told = last(&desk).await;
+    assert!(told.starts_with("✗ rejected"), "{told}");
+    assert!(desk.session.shared.remembered().is_empty());
 }
