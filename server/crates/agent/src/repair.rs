@@ -127,6 +127,15 @@ fn fit(
             Ok(_) | Err(_) => None,
         },
         ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
+        // A command line: the tool's name and its text.
+        ("string", Value::Array(words)) => match words.as_slice() {
+            [Value::String(name), text @ Value::String(_)]
+                if crate::tools::find(name).is_some() =>
+            {
+                Some(text.clone())
+            }
+            _ => None,
+        },
         _ => None,
     };
     if let Some(repaired) = repaired {

@@ -1,5 +1,6 @@
 //! The registry: every tool is one file here and one line in [`ALL`].
 
+mod apply_patch;
 mod bash;
 mod change;
 mod delete;
@@ -25,6 +26,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<edit::Edit>(),
     Entry::of::<multi_edit::MultiEdit>(),
     Entry::of::<delete::Delete>(),
+    Entry::of::<apply_patch::ApplyPatch>(),
     Entry::of::<grep::Grep>(),
     Entry::of::<glob::Glob>(),
     Entry::of::<ls::Ls>(),

@@ -1,0 +1,184 @@
+//! `ApplyPatch`: changes, creates, moves and deletes several files at once.
+//!
+//! Invariant: the whole patch is worked out in memory, against open buffers where there are any,
+//! before anything is written; then all of it is applied or none.
+
+mod draft;
+mod missing;
+
+use async_trait::async_trait;
+use protocol::acp::{ToolCallContent, ToolKind};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use text::patch::{Operation, Patch};
+
+use crate::bounds;
+use crate::cards;
+use crate::place::Place;
+use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
+use crate::tools::change::{self, Done};
+use draft::{Draft, Planned};
+
+/// Bytes of the remarks in a result.
+const REMARKS: usize = 6_000;
+
+/// Changes several files with one patch, all of it or nothing:
+///
+/// ```text
+/// *** Begin Patch
+/// *** Update File: src/a.rs
+/// *** Move to: src/b.rs
+/// @@ fn name()
+///  a line that stays
+/// -a line that goes
+/// +a line that is new
+/// *** Add File: new.txt
+/// +every line with a plus
+/// *** Delete File: old.txt
+/// *** End Patch
+/// ```
+///
+/// `Move to` and the text after `@@` are optional; the latter names a line somewhere before the
+/// change. Give about three unchanged lines around each change, and the changes in the order of the
+/// file; `*** End of File` after a change pins it to the end. Lines that go must have been read
+/// before. Works on unsaved buffers; unchanged lines keep their bytes.
+#[derive(Deserialize, JsonSchema)]
+pub struct ApplyPatch {
+    /// The patch, from `*** Begin Patch` to `*** End Patch`.
+    patch: String,
+    /// The file, only for a patch that is nothing but `@@` changes of one file.
+    #[serde(default)]
+    file_path: Option<String>,
+}
+
+#[async_trait]
+impl Tool for ApplyPatch {
+    const NAME: &'static str = "ApplyPatch";
+    const ALIASES: &'static [&'static str] = &["apply_patch", "patch"];
+    const FIELDS: &'static [(&'static str, &'static str)] = &[
+        ("input", "patch"),
+        ("patchText", "patch"),
+        ("command", "patch"),
+        ("path", "file_path"),
+        ("filePath", "file_path"),
+    ];
+
+    fn kind() -> ToolKind {
+        ToolKind::Edit
+    }
+
+    fn access(&self, place: &Place) -> Result<Access, Failure> {
+        let patch = self.parse()?;
+        let targets: Result<Vec<_>, _> = paths(&patch).iter().map(|it| place.target(it)).collect();
+        Ok(Access::write(targets?))
+    }
+
+    fn card(&self, place: &Place) -> Card {
+        let Ok(patch) = self.parse() else { return Card::new("Patch") };
+        let mut locations: Vec<_> =
+            paths(&patch).iter().filter_map(|it| Some(place.target(it).ok()?.location)).collect();
+        locations.dedup();
+        let title = match locations.as_slice() {
+            [one] => format!("Patch {}", place.shown(one)),
+            many => format!("Patch {} files", many.len()),
+        };
+        Card { title, locations: locations.into_iter().map(|it| (it, None)).collect() }
+    }
+
+    async fn preview(&self, cx: &Cx) -> Result<Vec<ToolCallContent>, Failure> {
+        let plan = Draft::of(cx, &self.parse()?)?;
+        Ok(plan.files.iter().map(Planned::diff).collect())
+    }
+
+    async fn run(self, cx: &Cx) -> Result<Output, Failure> {
+        let patch = self.parse()?;
+        let plan = Draft::of(cx, &patch)?;
+        let mut remarks: Vec<String> = patch.notes.into_iter().map(|it| it.message).collect();
+        remarks.extend(plan.notes);
+        if plan.files.is_empty() {
+            let text = "Nothing was changed: the files already are as the patch wants them.";
+            return Ok(Output::text(with_remarks(text.to_string(), &remarks)));
+        }
+        let names: Vec<String> = plan.files.iter().map(|it| cx.place.shown(&it.location)).collect();
+        let label = format!("Patch {}", what(&names));
+        let ops = plan.files.into_iter().map(|it| it.op).collect();
+        let done = change::commit(cx, label, ops).await?;
+        Ok(told(cx, &done, remarks))
+    }
+}
+
+impl ApplyPatch {
+    fn parse(&self) -> Result<Patch, Failure> {
+        let bare = self.patch.trim_start();
+        let parsed = match &self.file_path {
+            Some(path) if !bare.contains("*** Begin Patch") => {
+                let body = bare.trim_end();
+                text::patch::parse(&format!(
+                    "*** Begin Patch\n*** Update File: {path}\n{body}\n*** End Patch"
+                ))
+            }
+            Some(_) | None => text::patch::parse(&self.patch),
+        };
+        parsed.map_err(|err| Failure::new(format!("This is no patch: {err}. Nothing was changed.")))
+    }
+}
+
+/// Every path a patch writes, in order.
+fn paths(patch: &Patch) -> Vec<&str> {
+    let mut paths = Vec::new();
+    for operation in &patch.operations {
+        match operation {
+            Operation::Add { path, .. } | Operation::Delete { path } => paths.push(path.as_str()),
+            Operation::Update { path, move_to, .. } => {
+                paths.push(path);
+                paths.extend(move_to.as_deref());
+            }
+        }
+    }
+    paths
+}
+
+fn what(names: &[String]) -> String {
+    match names {
+        [one] => one.clone(),
+        many => format!("{} files", many.len()),
+    }
+}
+
+fn told(cx: &Cx, done: &[Done], mut remarks: Vec<String>) -> Output {
+    let (mut all_added, mut all_removed) = (0, 0);
+    let mut lines = vec!["Applied:".to_string()];
+    let mut names = Vec::new();
+    for one in done {
+        let file = &one.file;
+        let shown = cx.place.shown(&file.location);
+        let (added, removed) = text::diff::stats(&file.before, &file.changes);
+        (all_added, all_removed) = (all_added + added, all_removed + removed);
+        lines.push(match &one.operation {
+            cards::Operation::Add => format!("A {shown} (+{added})"),
+            cards::Operation::Modify => format!("M {shown} (+{added} −{removed})"),
+            cards::Operation::Delete => format!("D {shown}"),
+            cards::Operation::Move { from } => {
+                let from = cx.place.shown(from);
+                format!("M {shown} (moved from {from}, +{added} −{removed})")
+            }
+        });
+        remarks.extend(one.unsaved().map(|it| format!("{shown}: {it}")));
+        names.push(shown);
+    }
+    let title = format!("Patch {} +{all_added} −{all_removed}", what(&names));
+    Output::text(with_remarks(lines.join("\n"), &remarks))
+        .with_card(done.iter().map(Done::diff).collect())
+        .with_title(title)
+}
+
+fn with_remarks(text: String, remarks: &[String]) -> String {
+    if remarks.is_empty() {
+        return text;
+    }
+    let remarks = remarks.join("\n- ");
+    format!("{text}\nNotes:\n- {}", bounds::text(&remarks, REMARKS))
+}
+
+#[cfg(test)]
+mod tests;
