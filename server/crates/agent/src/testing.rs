@@ -30,6 +30,9 @@ use crate::world::{Config, World};
 /// No wait of a test is longer.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// Something the person does.
+pub type Meanwhile = Box<dyn FnOnce(&Vfs) + Send>;
+
 /// An editor in memory: open buffers are changed there, closed files on disk.
 pub struct FakeEditor {
     vfs: Vfs,
@@ -38,7 +41,7 @@ pub struct FakeEditor {
     pub asked: Mutex<Vec<acp::RequestPermissionRequest>>,
     answers: Mutex<VecDeque<Answer>>,
     /// Done once, before the next edit is applied.
-    pub before_apply: Mutex<Option<Box<dyn FnOnce(&Vfs) + Send>>>,
+    pub before_apply: Mutex<Option<Meanwhile>>,
     changed: watch::Sender<usize>,
 }
 
@@ -335,7 +338,7 @@ impl Desk {
         let parts = self.session.shared.history().into_iter().flat_map(|it| it.parts);
         let texts = parts.filter_map(|it| match it {
             Part::ToolResult { content, is_error, .. } => {
-                Some(self.plain(&told(&content, is_error)))
+                Some(self.plain(&told(&content, sign(is_error))))
             }
             Part::Text { .. }
             | Part::Thought { .. }
@@ -394,7 +397,7 @@ impl Desk {
                     Part::Thought { .. } => "(thought)".into(),
                     Part::Image { .. } => "(image)".into(),
                     Part::ToolCall { name, arguments, .. } => format!("{name} {arguments}"),
-                    Part::ToolResult { content, is_error, .. } => told(&content, is_error),
+                    Part::ToolResult { content, is_error, .. } => told(&content, sign(is_error)),
                 };
                 out.push_str(&format!("{who}: {line}\n"));
             }
@@ -439,7 +442,11 @@ pub fn one(name: &str, input: Value) -> Value {
     json!([calls(&[(name, input)]), { "text": "done" }])
 }
 
-fn told(content: &[ResultPart], is_error: bool) -> String {
+fn sign(failed: impl Into<u8>) -> char {
+    if failed.into() == 0 { '✓' } else { '✗' }
+}
+
+fn told(content: &[ResultPart], sign: char) -> String {
     let texts: Vec<&str> = content
         .iter()
         .map(|it| match it {
@@ -447,8 +454,7 @@ fn told(content: &[ResultPart], is_error: bool) -> String {
             ResultPart::Image { .. } => "(image)",
         })
         .collect();
-    let sign = if is_error { "✗ " } else { "✓ " };
-    format!("{sign}{}", texts.join("\n"))
+    format!("{sign} {}", texts.join("\n"))
 }
 
 fn text(value: &Value) -> String {
