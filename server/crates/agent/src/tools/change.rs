@@ -119,8 +119,8 @@ impl Plan {
         Ok(Plan::modify(base, changes, tiers, count))
     }
 
-    /// The plan for adding at the end, which needs nothing seen.
-    pub fn append(base: Snapshot, changes: ChangeSet) -> Plan {
+    /// The plan for changes worked out elsewhere; what they need seen was checked there.
+    pub fn edit(base: Snapshot, changes: ChangeSet) -> Plan {
         Plan::modify(base, changes, Vec::new(), 1)
     }
 

@@ -9,6 +9,7 @@ use text::find::Occurrences;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
 use crate::tools::change::{Plan, Replace, base};
+use crate::tools::notebook_edit;
 
 /// Replaces text in a file. `old_string` must be the text as the file has it, and occur once unless
 /// `replace_all` is set; when it is not found exactly, whitespace, indentation and typographic
@@ -50,6 +51,7 @@ impl Tool for Edit {
                 "old_string and new_string are the same, so there is nothing to change.",
             ));
         }
+        notebook_edit::refuse_notebook(&self.file_path)?;
         Ok(Access::write(vec![place.target(&self.file_path)?]))
     }
 

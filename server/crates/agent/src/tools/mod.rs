@@ -12,6 +12,7 @@ mod job_list;
 mod job_output;
 mod ls;
 mod multi_edit;
+mod notebook_edit;
 mod read;
 mod write;
 
@@ -27,6 +28,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<multi_edit::MultiEdit>(),
     Entry::of::<delete::Delete>(),
     Entry::of::<apply_patch::ApplyPatch>(),
+    Entry::of::<notebook_edit::NotebookEdit>(),
     Entry::of::<grep::Grep>(),
     Entry::of::<glob::Glob>(),
     Entry::of::<ls::Ls>(),

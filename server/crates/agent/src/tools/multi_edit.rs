@@ -9,6 +9,7 @@ use text::find::Occurrences;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
 use crate::tools::change::{Plan, Replace, base};
+use crate::tools::notebook_edit;
 
 /// Makes several replacements in one file, in order, each on the text the one before left. Either
 /// all of them are made or none. The rules of `Edit` hold for each.
@@ -53,6 +54,7 @@ impl Tool for MultiEdit {
                 self.edits.len()
             )));
         }
+        notebook_edit::refuse_notebook(&self.file_path)?;
         Ok(Access::write(vec![place.target(&self.file_path)?]))
     }
 

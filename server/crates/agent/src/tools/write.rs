@@ -78,6 +78,6 @@ impl Write {
         let text = to_ending(&self.content, LineEndings::of(&base.rope).dominant());
         let changes = ChangeSet::new(end, vec![Edit { range: end..end, text }])
             .map_err(|err| Failure::new(format!("The text could not be appended: {err:?}.")))?;
-        Ok(Plan::append(base, changes))
+        Ok(Plan::edit(base, changes))
     }
 }

@@ -18,6 +18,8 @@ use crate::tools::change::{moved_on, seen};
 
 /// Bytes of the problems told.
 const PROBLEMS: usize = 12_000;
+/// Places of one file told that were not read.
+const UNSEEN: usize = 4;
 
 /// What a patch comes to.
 pub struct Plan {
@@ -282,7 +284,7 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// The first lines of each file that change and were not read.
+    /// Lines that change and were not read, or were changed since.
     fn unseen(&self) -> Vec<String> {
         let mut problems = Vec::new();
         for file in &self.files {
@@ -297,10 +299,12 @@ impl<'a> Draft<'a> {
                 (Now::Text { .. } | Now::Absent | Now::Other(_), _) => None,
             };
             let Some((base, changes)) = changed else { continue };
-            let refused = changes.edits().iter().find_map(|edit| {
+            let refused = changes.edits().iter().filter_map(|edit| {
                 seen(self.cx, base, edit.range.clone(), "Read these lines first.").err()
             });
-            problems.extend(refused.map(|it| it.to_string()));
+            let mut refused: Vec<String> = refused.take(UNSEEN).map(|it| it.to_string()).collect();
+            refused.dedup();
+            problems.extend(refused);
         }
         problems
     }
@@ -480,7 +484,7 @@ fn refusal(problems: Vec<String>, patch: &Patch) -> Failure {
     let rest = match count.saturating_sub(problems.len()) {
         0 => String::new(),
         rest => {
-            format!(" The other {rest} of {count} operations fit; send them again with the rest.")
+            format!(" {rest} of its {count} operations fit; send them again with the others.")
         }
     };
     let problems = bounds::text(&problems.join("\n- "), PROBLEMS);

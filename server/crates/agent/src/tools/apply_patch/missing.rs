@@ -21,7 +21,7 @@ pub fn told(shown: &str, text: &Rope, chunks: &[Chunk], err: &PatchError) -> Str
         told.push_str(&format!("; {instead}"));
     }
     if 0 < at {
-        told.push_str(&format!("; the changes before it match, {at} in all: keep them"));
+        told.push_str(&format!("; the {at} before it fit, keep all of them together"));
     }
     told
 }

@@ -225,8 +225,8 @@ async fn every_failure_is_told_at_once() {
     let body = "*** Update File: a.txt\n@@\n-two\n+2\n@@\n-four\n+4\n*** Add File: b.txt\n+x\n\
                 *** Update File: sub/c.txt\n@@\n-y\n+Y";
     check(body, expect![[r#"
-        ✗ The patch does not apply; nothing was changed. The other 1 of 3 operations fit; send them again with the rest.
-        - a.txt, change 2 of 2 (line 6 of the patch), starting with 'four', was not found; no line reads 'four'; the changes before it match, 1 in all: keep them
+        ✗ The patch does not apply; nothing was changed. 1 of its 3 operations fit; send them again with the others.
+        - a.txt, change 2 of 2 (line 6 of the patch), starting with 'four', was not found; no line reads 'four'; the 1 before it fit, keep all of them together
         - b.txt exists already; change it with '*** Update File:'
         a.txt: one⏎two⏎three⏎
         b.txt: alpha⏎beta⏎
