@@ -3,7 +3,7 @@
 //! Invariant: nothing here waits for the editor, a model or the person, except calls of tools, which
 //! may stay open as long as they need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -42,6 +42,12 @@ struct Table {
     open: BTreeMap<String, Session>,
     /// The session of calls that name none, by workspace folder.
     own: Option<Session>,
+    /// Folders sessions were begun in.
+    cwds: BTreeSet<PathBuf>,
+    /// Sessions that were deleted; their folders may take a moment to go.
+    deleted: BTreeSet<String>,
+    /// Why conversations are not kept.
+    not_kept: Option<String>,
     /// Answers to prompts by idempotency key.
     prompts: BTreeMap<(String, String), String>,
 }
@@ -73,10 +79,6 @@ impl Sessions {
         {
             return Ok(acp::PromptResponse::new(message.clone()));
         }
-        let message = new_id("message");
-        if let Some(key) = key {
-            self.lock().prompts.insert(key, message.clone());
-        }
         let delivery = match meta(params.meta.as_ref(), "delivery").as_deref() {
             None | Some("queue") => Delivery::Queue,
             Some("steer") => Delivery::Steer,
@@ -87,6 +89,10 @@ impl Sessions {
                 )));
             }
         };
+        let message = new_id("message");
+        if let Some(key) = key {
+            self.lock().prompts.insert(key, message.clone());
+        }
         session.prompt(Prompt { id: message.clone(), content: params.prompt, delivery });
         Ok(acp::PromptResponse::new(message))
     }
@@ -148,6 +154,7 @@ impl Sessions {
             })
         });
         let mut problems = config.problems.clone();
+        problems.extend(self.not_kept());
         let model = provider::default_model(&config.settings);
         if model.is_none() {
             problems.push(provider::NO_MODEL.to_string());
@@ -287,6 +294,11 @@ impl Sessions {
     /// Configuration in force.
     pub fn world(&self) -> &Arc<World> {
         &self.world
+    }
+
+    /// Why conversations are not kept, where they are not.
+    pub fn not_kept(&self) -> Option<String> {
+        self.lock().not_kept.clone()
     }
 
     fn session(&self, id: &str) -> Result<Session, RpcError> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::editor::{ALLOW, Answer, Editor};
+use crate::editor::{ALLOW, Answer, Editor, Start};
 use crate::model::{Model, Step};
 use crate::workspace::Workspace;
 
@@ -150,6 +150,69 @@ fn a_torn_log_starts_and_says_so() {
     let editor = Editor::open(&workspace, &model.settings());
     resume(&editor, &id);
     assert!(text_of_prompts(&editor, &id).contains("remember me"));
+}
+
+#[test]
+fn an_open_session_is_gone_as_soon_as_it_is_deleted() {
+    let workspace = Workspace::new(&[]);
+    let model = Model::new([]);
+    let editor = Editor::open(&workspace, &model.settings());
+    let session = editor.session();
+    session.prompt("forget me");
+    editor.request("session/delete", json!({ "sessionId": session.id }));
+    let listed = editor.request("session/list", json!({}));
+    assert_eq!(listed["sessions"], json!([]));
+    let params = json!({ "sessionId": session.id, "cwd": workspace.root(), "mcpServers": [] });
+    editor.try_request("session/resume", params).unwrap_err();
+}
+
+#[test]
+fn the_call_that_was_cut_off_is_told_in_its_place() {
+    let workspace = Workspace::new(&[("a.txt", "one\n")]);
+    let model = Model::new([Step::call("Bash", json!({ "command": "touch made.txt" }))]);
+    let mut editor = Editor::open(&workspace, &model.settings());
+    editor.permit(Answer::Hold);
+    let session = editor.session();
+    session.send("touch it");
+    editor.wait("the question", |s| (s.held.len() == 1).then_some(()));
+    let id = session.id.clone();
+    editor.kill();
+    drop(editor);
+
+    let editor = Editor::open(&workspace, &model.settings());
+    resume(&editor, &id);
+    let again = told(&editor, &id, 0);
+    assert_eq!(again[0]["sessionUpdate"], "user_message", "{again:#?}");
+    let cards: Vec<&Value> =
+        again.iter().filter(|u| u["sessionUpdate"] == "tool_call_update").collect();
+    assert!(
+        matches!(cards[..], [card] if card["status"] == "cancelled" && card["kind"] == "execute"),
+        "{cards:#?}"
+    );
+}
+
+#[test]
+fn work_goes_on_where_nothing_can_be_kept() {
+    let workspace = Workspace::new(&[("a.txt", "one\n")]);
+    let model = Model::new(reads());
+    let file = workspace.path("a.txt").display().to_string();
+    let editor =
+        Start::new(&workspace).settings(&model.settings()).env("XDG_STATE_HOME", &file).start();
+    assert_eq!(editor.session().prompt("what does it say?"), "end_turn");
+    let problems = editor.request("copydesk/status", json!({}))["problems"].to_string();
+    assert!(problems.contains("cannot be kept"), "{problems}");
+}
+
+#[test]
+fn a_model_of_an_unknown_provider_cannot_be_chosen() {
+    let workspace = Workspace::new(&[]);
+    let model = Model::new([]);
+    let editor = Editor::open(&workspace, &model.settings());
+    let session = editor.session();
+    let params = json!({ "sessionId": session.id, "configId": "model", "type": "id", "value": "nobody/model" });
+    let error = editor.try_request("session/set_config_option", params).unwrap_err();
+    assert!(error.message.contains("nobody"), "{error:?}");
+    assert_eq!(session.prompt("still there?"), "end_turn");
 }
 
 #[test]

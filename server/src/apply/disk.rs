@@ -175,6 +175,7 @@ fn location_of(error: ApplyError) -> Option<Location> {
         ApplyError::Stale { location, .. }
         | ApplyError::Refused { location, .. }
         | ApplyError::Unencodable { location, .. }
+        | ApplyError::Unanswered { location }
         | ApplyError::Conflict { kept: location, .. } => Some(location),
         ApplyError::Cancelled => None,
     }

@@ -18,10 +18,14 @@ use super::Parts;
 use super::saving::Before;
 use crate::lsp;
 
-/// How often an edit is rebased and sent again.
+/// How often an edit is sent to a document that nobody else changes.
 const ATTEMPTS: usize = 4;
+/// How often an edit is rebased and sent again while the person goes on typing.
+const ATTEMPTS_WHILE_TYPING: usize = 16;
 /// How long an editor may take to answer.
 const ANSWER: Duration = Duration::from_secs(30);
+/// How long the answer may take once the change has arrived.
+const BELATED_ANSWER: Duration = Duration::from_secs(1);
 /// How long after the answer the change may take to arrive.
 const ECHO: Duration = Duration::from_secs(3);
 /// The same where the document has gone on without the edit, so that it was probably skipped. Such
@@ -66,7 +70,30 @@ enum Outcome {
     Misplaced(Snapshot, ChangeSet),
     /// Cannot be told.
     Unclear(Snapshot),
+    /// The editor says nothing; sent again, the edit might be made twice.
+    Unanswered,
     Closed,
+}
+
+/// Why an edit counts as not applied.
+pub(super) enum Denial {
+    /// The editor's reason, or the client's error.
+    Said(String),
+    /// No answer came.
+    Silence,
+    /// The turn was cancelled.
+    Cancelled,
+}
+
+impl Denial {
+    /// In words, for the model.
+    pub(super) fn reason(&self) -> &str {
+        match self {
+            Denial::Said(reason) => reason,
+            Denial::Silence => "the editor did not answer",
+            Denial::Cancelled => "cancelled",
+        }
+    }
 }
 
 impl Parts {
@@ -83,11 +110,18 @@ impl Parts {
         // What is reported when the edit needed repairs: the edit itself, not the repair.
         let mut first: Option<Fitted> = None;
         let mut reason = None;
-        for _ in 0..ATTEMPTS {
+        let mut last_seen = None;
+        let mut undisturbed = 0;
+        for _ in 0..ATTEMPTS_WHILE_TYPING {
             if cancelled.is_cancelled() && first.is_none() {
                 return Err(ApplyError::Cancelled);
             }
             let fitted = self.fit(&base, &changes)?;
+            undisturbed +=
+                usize::from(last_seen.replace(fitted.generation) == Some(fitted.generation));
+            if undisturbed == ATTEMPTS {
+                break;
+            }
             if fitted.ours.is_identity() {
                 let now = fitted.now.clone();
                 return Ok(landed(first.unwrap_or(fitted), now));
@@ -104,6 +138,9 @@ impl Parts {
                     (base, changes) = (now, repair);
                 }
                 Outcome::Unclear(now) => return Err(stale(&now, &touched(&fitted.ours))),
+                Outcome::Unanswered => {
+                    return Err(ApplyError::Unanswered { location: location.clone() });
+                }
                 Outcome::Closed => {
                     reason = Some("the document was closed meanwhile".to_owned());
                     break;
@@ -159,9 +196,13 @@ impl Parts {
         let change = json!({"textDocument": document, "edits": edits});
         self.vfs.expect_ours(location, fitted.ours.apply(&fitted.now.rope));
         let mut generation = self.vfs.watch(location);
-        match self.apply_edit(label, change, cancelled).await {
+        let answer = tokio::select! {
+            answer = self.apply_edit(label, change, cancelled) => answer,
+            () = self.landed_unanswered(location, fitted) => Ok(()),
+        };
+        match answer {
             Ok(()) => self.watch_landing(location, fitted, &mut generation).await,
-            Err(reason) => {
+            Err(denial) => {
                 // The refusal may have to do with typing that is still on its way, and an edit that
                 // was withdrawn may be in all the same.
                 let explained = generation.wait_for(|now| *now > fitted.generation);
@@ -170,35 +211,53 @@ impl Parts {
                     None => Outcome::Closed,
                     Some((now, Landing::Exact | Landing::With { .. })) => Outcome::Landed(now),
                     Some((now, Landing::Misplaced { repair })) => Outcome::Misplaced(now, repair),
-                    Some((_, Landing::NotYet { .. } | Landing::Conflict)) => {
-                        Outcome::NotIn(Some(reason))
-                    }
+                    Some((_, Landing::NotYet { .. } | Landing::Conflict)) => match denial {
+                        Denial::Silence => Outcome::Unanswered,
+                        Denial::Said(_) | Denial::Cancelled => {
+                            Outcome::NotIn(Some(denial.reason().to_owned()))
+                        }
+                    },
                 }
             }
         }
     }
 
-    /// One `workspace/applyEdit` with one change; the error is the editor's reason.
+    /// Ends a while after the edit is in the document: an editor that made it need not say so.
+    async fn landed_unanswered(&self, location: &Location, fitted: &Fitted) {
+        let mut generation = self.vfs.watch(location);
+        loop {
+            generation.borrow_and_update();
+            if let Some((_, Landing::Exact | Landing::With { .. })) = self.judge(location, fitted) {
+                return tokio::time::sleep(BELATED_ANSWER).await;
+            }
+            if generation.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+
+    /// One `workspace/applyEdit` with one change.
     pub(super) async fn apply_edit(
         &self,
         label: &str,
         change: Value,
         cancelled: &CancellationToken,
-    ) -> Result<(), String> {
+    ) -> Result<(), Denial> {
         let params = json!({"label": label, "edit": {"documentChanges": [change]}});
         let request = self.outbox.request("workspace/applyEdit", params);
         let answer = tokio::select! {
             answer = timeout(ANSWER, request) => answer,
-            () = cancelled.cancelled() => return Err("cancelled".to_owned()),
+            () = cancelled.cancelled() => return Err(Denial::Cancelled),
         };
         match answer {
             Ok(Ok(answer)) if answer["applied"] == true => Ok(()),
-            Ok(Ok(answer)) => Err(answer["failureReason"]
-                .as_str()
-                .unwrap_or("the editor refused the edit without a reason")
-                .to_owned()),
-            Ok(Err(error)) => Err(error.message),
-            Err(_) => Err("the editor did not answer".to_owned()),
+            Ok(Ok(answer)) => {
+                let reason = answer["failureReason"].as_str();
+                let reason = reason.unwrap_or("the editor refused the edit without a reason");
+                Err(Denial::Said(reason.to_owned()))
+            }
+            Ok(Err(error)) => Err(Denial::Said(error.message)),
+            Err(_) => Err(Denial::Silence),
         }
     }
 

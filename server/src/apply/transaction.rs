@@ -172,7 +172,7 @@ impl Parts {
         let answer = self.apply_edit(label, change, cancelled).await;
         match (self.vfs.link_stat(path), answer) {
             (Err(_), _) => Ok(()),
-            (Ok(_), Err(reason)) => Err(refused(location.clone(), &reason)),
+            (Ok(_), Err(denial)) => Err(refused(location.clone(), denial.reason())),
             (Ok(_), Ok(())) => Err(refused(
                 location.clone(),
                 "the editor says it deleted the file, but it is there",

@@ -76,6 +76,9 @@ pub async fn run_prompt(run: Run, supervisor: Supervisor) -> ExitCode {
     for problem in &sessions.world().config().problems {
         fail(problem);
     }
+    if let Some(problem) = sessions.not_kept() {
+        fail(&problem);
+    }
     let code = turn(&terminal, &session, prompt).await;
     session.close().await;
     code

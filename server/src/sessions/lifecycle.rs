@@ -47,12 +47,16 @@ impl Sessions {
         let cwd = params.cwd.map(|it| it.into_inner());
         let folders = match cwd {
             Some(cwd) => vec![cwd],
-            None => self.lock().sources.folders.clone(),
+            None => self.known_folders(),
         };
         let mut found: BTreeMap<String, (u64, acp::SessionInfo)> = BTreeMap::new();
         for folder in &folders {
             for dir in self.session_dirs(folder) {
                 let Ok(loaded) = store::load(&dir) else { continue };
+                // The session of single calls is no conversation.
+                if loaded.header.id == OWN {
+                    continue;
+                }
                 let info = info_of(&loaded);
                 found.insert(loaded.header.id.clone(), (loaded.header.created, info));
             }
@@ -69,16 +73,23 @@ impl Sessions {
     ) -> Result<acp::ResumeSessionResponse, RpcError> {
         let id = params.session_id.to_string();
         let open = self.lock().open.get(&id).cloned();
-        let session = match open {
-            Some(session) => session,
+        let (session, ended, note) = match open {
+            Some(session) => (session, Vec::new(), None),
             None => {
-                let session = self.reopen(&id, &params.cwd.into_inner())?;
+                let Reopened { session, ended, note } =
+                    self.reopen(&id, &params.cwd.into_inner())?;
                 self.lock().open.insert(id, session.clone());
-                session
+                (session, ended, note)
             }
         };
         if params.replay_from.is_some() {
             session.shared.transcript.replay();
+        } else {
+            session.shared.transcript.show_again(ended);
+        }
+        if let Some(note) = note {
+            let notice = acp::Notice::new(acp::NoticeSeverity::Warning, note);
+            session.shared.transcript.send(acp::SessionUpdate::Notice(notice));
         }
         session.show_state();
         session.shared.ask_again.notify_waiters();
@@ -104,11 +115,13 @@ impl Sessions {
         params: acp::DeleteSessionRequest,
     ) -> Result<acp::DeleteSessionResponse, RpcError> {
         let id = params.session_id.to_string();
-        let open = self.lock().open.remove(&id);
         let dir = self.find_dir(&id);
+        let open = self.lock().open.remove(&id);
         if open.is_none() && dir.is_none() {
             return Err(unknown(&id));
         }
+        // Gone for everyone from now on, however long its processes take to end.
+        self.lock().deleted.insert(id.clone());
         if let Some(session) = &open {
             session.cancel_turn();
         }
@@ -140,18 +153,19 @@ impl Sessions {
             additional: additional.clone(),
             created: now(),
         };
-        let log = match &dir {
-            Some(dir) => {
-                let mut log = Log::open(dir).map_err(|err| {
-                    RpcError::failed(
-                        "invalid",
-                        format!("the session cannot be kept in {}: {err}", dir.display()),
-                    )
-                })?;
+        // Where nothing can be kept, the person can work all the same.
+        let (dir, log) = match dir.map(|dir| (Log::open(&dir), dir)) {
+            Some((Ok(mut log), dir)) => {
                 log.append(&Record::Session(header));
-                log
+                (Some(dir), log)
             }
-            None => Log::none(),
+            Some((Err(err), dir)) => {
+                let problem = format!("Conversations cannot be kept in {}: {err}", dir.display());
+                tracing::error!("{problem}");
+                self.lock().not_kept = Some(problem);
+                (None, Log::none())
+            }
+            None => (None, Log::none()),
         };
         let transcript =
             Transcript::new(id.clone().into(), self.world.editor.clone(), log, History::default());
@@ -169,13 +183,12 @@ impl Sessions {
         }))
     }
 
-    fn reopen(&self, id: &str, cwd: &Path) -> Result<Session, RpcError> {
-        let dir = self.find_dir(id).or_else(|| {
-            let state = self.world.state.as_ref()?;
-            Some(store::sessions_dir(state, cwd).join(id))
-        });
-        let dir = dir.ok_or_else(|| unknown(id))?;
-        let loaded = store::load(&dir).map_err(|_| unknown(id))?;
+    fn reopen(&self, id: &str, cwd: &Path) -> Result<Reopened, RpcError> {
+        let in_cwd = || self.session_dirs(cwd).into_iter().find(|it| is_dir_of(it, id));
+        let dir = self.find_dir(id).or_else(in_cwd).ok_or_else(|| unknown(id))?;
+        let loaded = store::load(&dir).map_err(|err| {
+            RpcError::failed("invalid", format!("the session {id} cannot be read: {err}"))
+        })?;
         let mut history = History::default();
         let mut messages = Vec::new();
         let mut mode = self.world.config().settings.mode;
@@ -193,21 +206,27 @@ impl Sessions {
                 Record::Session(_) | Record::Title { .. } | Record::Closed => {}
             }
         }
-        let log = Log::open(&dir).map_err(|err| {
+        let mut log = Log::open(&dir).map_err(|err| {
             RpcError::failed("invalid", format!("the session's log cannot be opened: {err}"))
         })?;
-        let unfinished = history.open_cards();
+        let cancelled =
+            |card| acp::ToolCallUpdate::new(card).status(acp::ToolCallStatus::Cancelled);
+        let ended: Vec<acp::SessionUpdate> = history
+            .open_cards()
+            .into_iter()
+            .map(|card| acp::SessionUpdate::ToolCallUpdate(cancelled(card)))
+            .collect();
+        for update in &ended {
+            log.append(&Record::Update { update: update.clone() });
+            history.add(update);
+        }
         let transcript =
             Transcript::new(id.to_string().into(), self.world.editor.clone(), log, history);
-        for card in unfinished {
-            let update = acp::ToolCallUpdate::new(card).status(acp::ToolCallStatus::Cancelled);
-            transcript.send(acp::SessionUpdate::ToolCallUpdate(update));
-        }
-        if let Some(note) = loaded.note {
+        if let Some(note) = &loaded.note {
             tracing::warn!("session {id}: {note}");
         }
         let history = store::repaired(messages);
-        Ok(self.start(Begin {
+        let session = self.start(Begin {
             id: id.to_string(),
             cwd: loaded.header.cwd,
             additional: loaded.header.additional,
@@ -217,14 +236,19 @@ impl Sessions {
             thinking,
             history,
             transcript,
-        }))
+        });
+        Ok(Reopened { session, ended, note: loaded.note })
     }
 
     fn start(&self, begin: Begin) -> Session {
         self.world.login_path();
         let mut roots = vec![begin.cwd.clone()];
         roots.extend(begin.additional);
-        let open = self.lock().sources.folders.clone();
+        let open = {
+            let mut table = self.lock();
+            table.cwds.insert(begin.cwd.clone());
+            table.sources.folders.clone()
+        };
         roots.extend(open.into_iter().filter(|it| *it != begin.cwd));
         let artifacts = begin.dir.as_ref().map(|it| it.join("artifacts"));
         let jobs_dir = match &begin.dir {
@@ -262,22 +286,33 @@ impl Sessions {
             folder.ok_or_else(|| RpcError::failed("invalid", "no folder is open to work in"))?;
         // Always the same one, so that an artifact of one call is there for the next.
         let session = match self.reopen(OWN, &folder) {
-            Ok(session) => session,
+            Ok(reopened) => reopened.session,
             Err(_) => self.begin(OWN.to_string(), folder, Vec::new())?,
         };
         session.shared.set_mode(self.world.config().settings.mode);
         Ok(self.lock().own.insert(session).clone())
     }
 
+    /// The folders of the sessions of a workspace folder, but the deleted ones.
     fn session_dirs(&self, folder: &Path) -> Vec<PathBuf> {
         let Some(state) = &self.world.state else { return Vec::new() };
-        vfs::state::list(&store::sessions_dir(state, folder)).unwrap_or_default()
+        let mut dirs = vfs::state::list(&store::sessions_dir(state, folder)).unwrap_or_default();
+        let table = self.lock();
+        dirs.retain(|dir| !table.deleted.iter().any(|id| is_dir_of(dir, id)));
+        dirs
+    }
+
+    /// The workspace's folders and those sessions were begun in.
+    fn known_folders(&self) -> Vec<PathBuf> {
+        let table = self.lock();
+        let elsewhere = table.cwds.iter().filter(|it| !table.sources.folders.contains(it));
+        table.sources.folders.iter().chain(elsewhere).cloned().collect()
     }
 
     fn find_dir(&self, id: &str) -> Option<PathBuf> {
-        let folders = self.lock().sources.folders.clone();
+        let folders = self.known_folders();
         let mut dirs = folders.iter().flat_map(|it| self.session_dirs(it));
-        dirs.find(|it| it.file_name().is_some_and(|name| name == id))
+        dirs.find(|it| is_dir_of(it, id))
     }
 
     /// A folder that exists, absolute.
@@ -297,6 +332,15 @@ impl Sessions {
     }
 }
 
+/// A session that goes on.
+struct Reopened {
+    session: Session,
+    /// The ends of calls that were cut off, recorded but not sent yet.
+    ended: Vec<acp::SessionUpdate>,
+    /// What of its log could not be read.
+    note: Option<String>,
+}
+
 /// What a session begins with.
 struct Begin {
     id: String,
@@ -308,6 +352,10 @@ struct Begin {
     thinking: Option<Thinking>,
     history: Vec<llm::Message>,
     transcript: Transcript,
+}
+
+fn is_dir_of(dir: &Path, id: &str) -> bool {
+    dir.file_name().is_some_and(|name| name == id)
 }
 
 fn info_of(loaded: &store::Loaded) -> acp::SessionInfo {

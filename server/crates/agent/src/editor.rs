@@ -145,6 +145,9 @@ pub enum ApplyError {
     /// A later file failed and an earlier one could not be taken back because of newer typing.
     #[error("{failed}; {kept} keeps its part of the edit because it was changed meanwhile")]
     Conflict { failed: String, kept: Location },
+    /// The editor said nothing, and what it was sent may still come to pass.
+    #[error("{location}: the editor does not answer, and may still make the edit later")]
+    Unanswered { location: Location },
     /// The turn was cancelled.
     #[error("cancelled")]
     Cancelled,

@@ -62,9 +62,7 @@ pub fn set(shared: &Arc<Shared>, id: &str, value: &SessionConfigOptionValue) -> 
             Ok(())
         }
         MODEL => {
-            if !value.contains('/') {
-                return Err(format!("`{value}` is not a model. Write it as `provider/model`."));
-            }
+            provider::check(&shared.world.config().settings, &value)?;
             shared.set_model(value);
             Ok(())
         }

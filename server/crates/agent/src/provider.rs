@@ -73,19 +73,29 @@ pub async fn choose(
             None => return Err(NO_MODEL.into()),
         },
     };
-    let (name, _) = split(&label)?;
-    let provider = match settings.providers.get(name) {
-        Some(provider) => provider.clone(),
-        None => discovered(name).ok_or_else(|| {
-            let known: Vec<&str> = settings.providers.keys().map(String::as_str).collect();
-            let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
-            format!(
-                "The model `{label}` names the provider `{name}`, which is not configured (configured: \
-                 {known}). Add `[providers.{name}]`, or choose another model."
-            )
-        })?,
-    };
+    let provider = named(settings, &label)?;
     connect(settings, label, &provider, supervisor).await
+}
+
+/// Whether a model of this name can be chosen; the error says what is missing.
+pub fn check(settings: &Settings, label: &str) -> Result<(), String> {
+    named(settings, label).map(drop)
+}
+
+/// The provider a model's name begins with.
+fn named(settings: &Settings, label: &str) -> Result<Provider, String> {
+    let (name, _) = split(label)?;
+    if let Some(provider) = settings.providers.get(name) {
+        return Ok(provider.clone());
+    }
+    discovered(name).ok_or_else(|| {
+        let known: Vec<&str> = settings.providers.keys().map(String::as_str).collect();
+        let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+        format!(
+            "The model `{label}` names the provider `{name}`, which is not configured (configured: \
+             {known}). Add `[providers.{name}]`, or choose another model."
+        )
+    })
 }
 
 async fn connect(

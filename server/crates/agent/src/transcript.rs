@@ -145,6 +145,15 @@ impl Transcript {
         }
     }
 
+    /// Sends updates that are in the history already.
+    pub fn show_again(&self, updates: Vec<SessionUpdate>) {
+        let mut state = self.lock();
+        self.flush_locked(&mut state);
+        for update in updates {
+            self.deliver(&mut state, update);
+        }
+    }
+
     /// The history, for export.
     pub fn history(&self) -> Vec<SessionUpdate> {
         self.lock().history.updates.clone()

@@ -359,7 +359,7 @@ fn refused(cx: &Cx, err: ApplyError) -> Failure {
              the file."
         )),
         ApplyError::Refused { .. } => Failure::new(format!("{err}. Nothing was changed.")),
-        ApplyError::Conflict { .. } => {
+        ApplyError::Conflict { .. } | ApplyError::Unanswered { .. } => {
             Failure::new(format!("{err}. Read the files again before going on."))
         }
     }
