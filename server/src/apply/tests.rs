@@ -33,6 +33,8 @@ enum Reaction {
     TypeThenSkip(usize, &'static str),
     /// Applies it; then the person types.
     ApplyThenType(usize, &'static str),
+    /// Applies it and never says so.
+    ApplyWithoutAnswer,
 }
 
 /// An editor with open documents behind a real outbox.
@@ -174,13 +176,17 @@ impl Screen {
         let prepared = answers.iter().position(|(of, _)| *of == method);
         match (method, prepared) {
             (_, Some(at)) => outbox.answer(id, answers.remove(at).1),
-            ("workspace/applyEdit", None) => outbox.answer(id, Ok(self.edit(&message["params"]))),
+            ("workspace/applyEdit", None) => {
+                if let Some(answer) = self.edit(&message["params"]) {
+                    outbox.answer(id, Ok(answer));
+                }
+            }
             ("copydesk/editor/save", None) => outbox.answer(id, Ok(self.save(&message["params"]))),
             _ => {}
         }
     }
 
-    fn edit(&self, params: &Value) -> Value {
+    fn edit(&self, params: &Value) -> Option<Value> {
         let change = &params["edit"]["documentChanges"][0];
         if change["kind"] == "delete" {
             let place = lsp::location(change["uri"].as_str().unwrap());
@@ -188,7 +194,7 @@ impl Screen {
             let path = place.path().unwrap().to_owned();
             let base_hash = self.vfs.content_hash(&path).unwrap();
             self.vfs.commit(vec![DiskOp::Delete { path, base_hash }]).unwrap();
-            return json!({"applied": true});
+            return Some(json!({"applied": true}));
         }
         let place = lsp::location(change["textDocument"]["uri"].as_str().unwrap());
         let reaction = self.reactions.lock().unwrap().pop_front().unwrap_or(Reaction::Apply);
@@ -196,22 +202,28 @@ impl Screen {
         match reaction {
             Reaction::Apply => self.apply(&place, edits()),
             Reaction::Skip => {}
-            Reaction::Refuse => return json!({"applied": false, "failureReason": "not modifiable"}),
+            Reaction::Refuse => {
+                return Some(json!({"applied": false, "failureReason": "not modifiable"}));
+            }
             Reaction::TypeThenApply(at, text) => {
                 self.types(&place, at, text);
                 self.apply(&place, edits());
             }
             Reaction::TypeThenRefuse(at, text) => {
                 self.types(&place, at, text);
-                return json!({"applied": false, "failureReason": "version mismatch"});
+                return Some(json!({"applied": false, "failureReason": "version mismatch"}));
             }
             Reaction::TypeThenSkip(at, text) => self.types(&place, at, text),
             Reaction::ApplyThenType(at, text) => {
                 self.apply(&place, edits());
                 self.types(&place, at, text);
             }
+            Reaction::ApplyWithoutAnswer => {
+                self.apply(&place, edits());
+                return None;
+            }
         }
-        json!({"applied": true})
+        Some(json!({"applied": true}))
     }
 
     fn save(&self, params: &Value) -> Value {
@@ -314,6 +326,25 @@ async fn an_edit_the_editor_pretends_to_apply_is_sent_again() {
 }
 
 #[tokio::test]
+async fn an_edit_lands_between_keystrokes_that_never_cease() {
+    let desk = Desk::new(full());
+    let place = desk.open("a.txt", "one\ntwo\n");
+    desk.reactions(&[Reaction::TypeThenRefuse(0, "x"); 10]);
+    desk.apply(Approval::Policy, vec![desk.modify(&place, "two", "2")]).await.unwrap();
+    check_text(&desk, &place, "xxxxxxxxxxone\n2\n");
+}
+
+#[tokio::test]
+async fn an_edit_that_is_in_needs_no_answer() {
+    let desk = Desk::new(full());
+    let place = desk.open("a.txt", "one\n");
+    desk.reactions(&[Reaction::ApplyWithoutAnswer]);
+    desk.apply(Approval::Policy, vec![desk.modify(&place, "one", "1")]).await.unwrap();
+    check_text(&desk, &place, "1\n");
+    assert_eq!(desk.asked("workspace/applyEdit").len(), 1);
+}
+
+#[tokio::test]
 async fn typing_in_the_same_place_wins_and_is_shown() {
     let desk = Desk::new(full());
     let place = desk.open("a.txt", "one\ntwo\n");
@@ -351,7 +382,7 @@ async fn a_failure_takes_back_every_file() {
         desk.modify(&b, "b", "B"),
     ];
     // The person's `x` stands where `b` is replaced from: the edit of b goes on beside it.
-    desk.reactions(&[Reaction::Refuse; 3]);
+    desk.reactions(&[Reaction::Refuse; 4]);
     let applied = desk.apply(Approval::Policy, ops).await;
     assert!(matches!(applied, Err(ApplyError::Refused { .. })), "{applied:?}");
     check_text(&desk, &a, "a\ntyped\n");
@@ -460,6 +491,34 @@ async fn nothing_is_created_over_something_or_deleted_with_unsaved_text() {
     let clean = desk.open("clean.txt", "c\n");
     desk.apply(Approval::Person, vec![delete(&clean), delete(&file)]).await.unwrap();
     assert!(!desk.vfs.exists(&clean) && !desk.vfs.exists(&file));
+}
+
+#[tokio::test]
+async fn a_file_is_moved_and_changed_or_all_is_put_back() {
+    let desk = Desk::new(full());
+    let (file, open) = (desk.file("f.txt", "one\r\ntwo\r\n"), desk.open("o.txt", "o\n"));
+    let (new, taken) = (desk.place("new/f.txt"), desk.file("taken.txt", "t\n"));
+    let moving = |desk: &Desk, from: &Location, to: &Location| match desk.modify(from, "o", "O") {
+        FileOp::Modify { base, changes } => {
+            FileOp::Move { from: from.clone(), to: to.clone(), base: Some(base), changes }
+        }
+        other => other,
+    };
+    for (from, to) in [(&open, &new), (&file, &open), (&file, &taken)] {
+        let applied = desk.apply(Approval::Person, vec![moving(&desk, from, to)]).await;
+        assert!(matches!(applied, Err(ApplyError::Refused { .. })), "{applied:?}");
+    }
+    desk.reactions(&[Reaction::Refuse; 8]);
+    let both = vec![moving(&desk, &file, &new), desk.modify(&open, "o", "x")];
+    assert!(desk.apply(Approval::Person, both).await.is_err());
+    assert_eq!(desk.on_disk(&file), "one\r\ntwo\r\n");
+    assert!(!desk.vfs.exists(&new));
+
+    let applied = desk.apply(Approval::Person, vec![moving(&desk, &file, &new)]).await.unwrap();
+    assert_eq!(applied.files[0].location, new);
+    assert_eq!(applied.files[0].after.to_string(), "One\r\ntwo\r\n");
+    assert_eq!(desk.on_disk(&new), "One\r\ntwo\r\n");
+    assert!(!desk.vfs.exists(&file));
 }
 
 #[tokio::test]
