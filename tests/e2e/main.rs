@@ -19,6 +19,7 @@ mod generated;
 mod lifecycle;
 mod model;
 mod order;
+mod patch;
 mod permissions;
 mod positions;
 mod processes;

@@ -254,6 +254,13 @@ impl State {
                     }
                     self.open_from_disk(&uri);
                 }
+                Some("delete") => {
+                    let uri = operation["uri"].as_str().expect("a URI").to_owned();
+                    let path =
+                        url::Url::parse(&uri).expect("a URI").to_file_path().expect("a file");
+                    std::fs::remove_file(path).expect("a deleted file");
+                    self.close(&uri);
+                }
                 Some(other) => {
                     return json!({ "applied": false, "failureReason": format!("no {other} here") });
                 }
