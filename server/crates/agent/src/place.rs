@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use vfs::{Location, Roots, Vfs};
+use vfs::{FileKind, Location, Roots, Vfs};
 
 use crate::tool::Failure;
 
@@ -57,6 +57,13 @@ impl Place {
             Location::Disk(_) | Location::Virtual(_) => None,
         };
         Ok(Target { location, real, inside: resolved.inside })
+    }
+
+    /// What `input` names where that is a link: the link, not what it leads to, open or not.
+    pub fn link(&self, input: &str) -> Option<Location> {
+        let location = self.roots.resolve(&self.cwd, input).location;
+        let stat = self.vfs.link_stat(location.path()?).ok()?;
+        (stat.kind == FileKind::Symlink).then_some(location)
     }
 
     /// The same workspace, seen from another current folder.

@@ -6,11 +6,14 @@
 mod draft;
 mod missing;
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use protocol::acp::{ToolCallContent, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use text::patch::{Operation, Patch};
+use vfs::Location;
 
 use crate::bounds;
 use crate::cards;
@@ -75,14 +78,19 @@ impl Tool for ApplyPatch {
 
     fn card(&self, place: &Place) -> Card {
         let Ok(patch) = self.parse() else { return Card::new("Patch") };
-        let mut locations: Vec<_> =
-            paths(&patch).iter().filter_map(|it| Some(place.target(it).ok()?.location)).collect();
-        locations.dedup();
-        let title = match locations.as_slice() {
-            [one] => format!("Patch {}", place.shown(one)),
-            many => format!("Patch {} files", many.len()),
+        let locations = |paths: Vec<&str>| -> BTreeSet<Location> {
+            paths.iter().filter_map(|it| Some(place.target(it).ok()?.location)).collect()
         };
-        Card { title, locations: locations.into_iter().map(|it| (it, None)).collect() }
+        let results = patch.operations.iter().map(|it| match it {
+            Operation::Add { path, .. } | Operation::Delete { path } => path.as_str(),
+            Operation::Update { path, move_to, .. } => move_to.as_deref().unwrap_or(path),
+        });
+        let results = locations(results.collect());
+        let names: Vec<String> = results.iter().map(|it| place.shown(it)).collect();
+        Card {
+            title: format!("Patch {}", what(&names)),
+            locations: locations(paths(&patch)).into_iter().map(|it| (it, None)).collect(),
+        }
     }
 
     async fn preview(&self, cx: &Cx) -> Result<Vec<ToolCallContent>, Failure> {

@@ -89,7 +89,7 @@ struct Gone {
 
 async fn delete(cx: &Cx, path: &str) -> Result<Gone, Failure> {
     let target = cx.place.target(path)?;
-    let location = target.location;
+    let location = cx.place.link(path).unwrap_or(target.location);
     let shown = cx.place.shown(&location);
     let file = location.path().ok_or_else(|| {
         Failure::new(format!("{shown} has no file; only the editor can close it."))

@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use protocol::acp::ToolCallContent;
 use text::patch::{Chunk, Operation, Patch};
 use text::{ChangeSet, Rope};
-use vfs::{FileKind, Location, ReadError, Snapshot};
+use vfs::{Location, ReadError, Snapshot};
 
 use super::missing;
 use crate::bounds;
 use crate::cards;
 use crate::editor::FileOp;
 use crate::tool::{Caller, Cx, Failure};
+use crate::tools;
 use crate::tools::change::{moved_on, seen};
 
 /// Bytes of the problems told.
@@ -111,14 +112,24 @@ impl<'a> Draft<'a> {
                 self.noted(at, result)
             }
             Operation::Delete { path } => {
-                let at = self.file(path)?;
+                let at = match self.cx.place.link(path) {
+                    Some(link) => self.at(link)?,
+                    None => self.file(path)?,
+                };
                 let result = self.delete(at);
                 self.noted(at, result)
             }
             Operation::Update { path, move_to, chunks } => {
                 let at = self.file(path)?;
                 let target = move_to.as_ref().map(|it| self.file(it)).transpose();
-                let result = self.update(at, chunks).and_then(|()| match target? {
+                let changed = match tools::notebook_edit::refuse_notebook(path) {
+                    Err(err) if !chunks.is_empty() => Err(err.to_string()),
+                    Ok(()) | Err(_) => self.update(at, chunks),
+                };
+                let result = changed.and_then(|()| match target? {
+                    Some(_) if self.cx.place.link(path).is_some() => {
+                        Err(format!("{path} is a link, which is not moved"))
+                    }
                     Some(to) => self.rename(at, to),
                     None => Ok(()),
                 });
@@ -135,8 +146,12 @@ impl<'a> Draft<'a> {
 
     /// The entry of a file, read when it is first named.
     fn file(&mut self, path: &str) -> Result<usize, String> {
+        let target = self.cx.place.target(path).map_err(|err| err.to_string())?;
+        self.at(target.location)
+    }
+
+    fn at(&mut self, location: Location) -> Result<usize, String> {
         let cx = self.cx;
-        let location = cx.place.target(path).map_err(|err| err.to_string())?.location;
         let real = match location.path() {
             Some(path) => cx.vfs.real_path(path),
             None => PathBuf::from(location.to_string()),
@@ -241,13 +256,6 @@ impl<'a> Draft<'a> {
             }
         }
         goes(source, "moved")?;
-        let link = |path| {
-            let stat = self.cx.vfs.link_stat(path);
-            stat.is_ok_and(|stat| stat.kind == FileKind::Symlink)
-        };
-        if source.location.path().is_some_and(link) {
-            return Err(format!("{} is a link, which is not moved", source.shown));
-        }
         if target.location.path().is_none() {
             return Err(format!("{} has no place on disk", target.shown));
         }

@@ -212,6 +212,7 @@ async fn what_does_not_apply_changes_nothing() {
         ("*** Update File: b.txt\n@@\n-beta\n+x\n@@\n-alpha\n+y", "b.txt, change 2 of 2"),
         ("*** Update File: b.txt\n@@\n-beta\n+x\n@@\n-alpha\n+y", "occurs only earlier"),
         ("*** Delete File: b.txt\n*** Update File: b.txt\n@@\n-beta\n+x", "b.txt does not exist"),
+        ("*** Update File: n.ipynb\n@@\n-x\n+y", "Use NotebookEdit"),
         ("*** Update File: b.txt", "holds no change"),
         ("*** Add File: new.txt\nx", "starts with '+'"),
         ("*** Frobnicate File: x", "starts no operation"),
@@ -366,6 +367,67 @@ async fn bytes_that_are_no_text_are_moved_and_deleted_but_not_changed() {
         ✓ Applied:
         D sub/pic.bin"#]]
     .assert_eq(&desk.results()[3..].join("\n"));
+}
+
+#[tokio::test]
+async fn links_are_followed_by_changes_and_deleted_themselves() {
+    let desk = desk(&[
+        read("link.txt"),
+        read("folder/c.txt"),
+        patch("*** Update File: link.txt\n@@\n-two\n+2"),
+        patch("*** Update File: link.txt\n@@\n-2\n+zwei\n*** Update File: a.txt\n@@\n-one\n+1"),
+        patch("*** Update File: link.txt\n*** Move to: new.txt"),
+        patch("*** Update File: folder/c.txt\n@@\n-y\n+Y\n*** Delete File: sub/c.txt"),
+        patch("*** Update File: folder/c.txt\n@@\n-y\n+Y"),
+        patch("*** Delete File: link.txt\n*** Delete File: open.txt"),
+        ("Delete", json!({ "paths": ["other.txt"], "reason": "not needed" })),
+    ]);
+    let link = |to: &str, name: &str| {
+        std::os::unix::fs::symlink(to, desk.root.join(name)).unwrap();
+    };
+    link("a.txt", "link.txt");
+    link("b.txt", "open.txt");
+    link("b.txt", "other.txt");
+    link("sub", "folder");
+    desk.open("b.txt", "alpha\nbeta\n");
+    desk.turn("go").await;
+    let stands = |name: &str| desk.vfs.link_stat(&desk.root.join(name)).is_ok();
+    assert!(
+        !stands("link.txt")
+            && !stands("open.txt")
+            && !stands("other.txt")
+            && stands("a.txt")
+            && stands("b.txt")
+    );
+    assert_eq!(
+        (desk.read("a.txt"), desk.read("sub/c.txt")),
+        ("one\n2\nthree\n".into(), "x\nY\nz\n".into())
+    );
+    expect![[r#"
+        ✓ Applied:
+        M link.txt (+1 −1)
+        ✗ The patch does not apply; nothing was changed. 1 of its 2 operations fit; send them again with the others.
+        - a.txt and link.txt are one file; use one name
+        ✗ The patch does not apply; nothing was changed.
+        - link.txt is a link, which is not moved
+        ✗ The patch does not apply; nothing was changed. 1 of its 2 operations fit; send them again with the others.
+        - sub/c.txt and folder/c.txt are one file; use one name
+        ✓ Applied:
+        M folder/c.txt (+1 −1)
+        ✓ Applied:
+        D link.txt
+        D open.txt
+        ✓ Deleted other.txt."#]].assert_eq(&desk.results()[5..].join("\n"));
+}
+
+#[tokio::test]
+async fn paths_are_taken_in_every_spelling() {
+    for path in ["b c.txt", "\"b c.txt\"", "./sub/../b c.txt"] {
+        let body = format!("*** Add File: {path}\n+x");
+        let desk = desk(&[patch(&body)]);
+        desk.turn("go").await;
+        assert_eq!(desk.read("b c.txt"), "x\n", "{path}");
+    }
 }
 
 #[tokio::test]
