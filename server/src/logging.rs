@@ -8,6 +8,9 @@ use tracing_subscriber::fmt::writer::MakeWriterExt;
 /// Days of logs that are kept.
 const DAYS: usize = 7;
 
+/// Lines that may wait to be written; more are dropped. Room for all of them is taken at the start.
+const LINES: usize = 4096;
+
 /// Starts logging; gives the file, and the guard that writes the last lines when dropped.
 pub fn start(
     level: Option<&str>,
@@ -21,7 +24,9 @@ pub fn start(
         .max_log_files(DAYS)
         .build(&dir)
         .ok()?;
-    let (file, guard) = tracing_appender::non_blocking(appender);
+    let (file, guard) = tracing_appender::non_blocking::NonBlockingBuilder::default()
+        .buffered_lines_limit(LINES)
+        .finish(appender);
     let filter = EnvFilter::new(level.unwrap_or("info"));
     let builder =
         tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_target(false);
