@@ -23,6 +23,7 @@ use self::documents::Documents;
 use crate::apply::LspEditor;
 use crate::bare::Commands;
 use crate::capabilities::Client;
+use crate::config::check;
 use crate::lsp;
 use crate::outbox::{Outbox, RpcError};
 use crate::sessions::Sessions;
@@ -303,14 +304,18 @@ fn opened_folders(params: &InitializeParams) -> Vec<PathBuf> {
     folders
 }
 
-/// The settings meant for us: under our name where the client sends those of all servers. Null is
-/// what clients send that expect to be asked; it changes nothing.
+/// The settings meant for us: under our name where the client sends those of all servers. Null and
+/// an empty table are what clients send that expect to be asked or have nothing to say, and some
+/// send the settings of other servers; they change nothing.
 fn our_settings(mut settings: Value) -> Option<Value> {
     let ours = match settings.get_mut("copydesk") {
-        Some(ours) => ours.take(),
-        None => settings,
+        Some(ours) => Some(ours.take()).filter(Value::is_object),
+        None => Some(settings).filter(check::names_ours),
     };
-    (!ours.is_null()).then_some(ours)
+    if ours.is_none() {
+        tracing::debug!("workspace/didChangeConfiguration has no settings of ours");
+    }
+    ours
 }
 
 fn path(uri: &str) -> Option<PathBuf> {

@@ -4,7 +4,7 @@
 //! What a project says about what may run counts only after the person trusts the folder; what it
 //! denies always counts.
 
-mod check;
+pub mod check;
 pub mod trust;
 
 use std::path::{Path, PathBuf};

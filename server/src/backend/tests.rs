@@ -43,4 +43,9 @@ fn settings_are_found_under_our_name_or_bare() {
     assert_eq!(our_settings(json!({"mode": "auto"})), Some(json!({"mode": "auto"})));
     assert_eq!(our_settings(Value::Null), None);
     assert_eq!(our_settings(json!({"copydesk": null})), None);
+    for nothing in
+        [json!({}), json!(5), json!({"gopls": {"gofumpt": true}}), json!({"copydesk": 5})]
+    {
+        assert_eq!(our_settings(nothing.clone()), None, "{nothing}");
+    }
 }

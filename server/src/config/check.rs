@@ -68,6 +68,13 @@ pub fn schema() -> Value {
     generator.into_root_schema_for::<Settings>().to_value()
 }
 
+/// Whether an editor's settings are meant for us: one of their keys is.
+pub fn names_ours(settings: &Value) -> bool {
+    let known = schema();
+    let known = |key: &String| key == "trusted" || known["properties"].get(key).is_some();
+    settings.as_object().is_some_and(|it| it.keys().any(known))
+}
+
 /// A TOML file's settings, without what is wrong in it.
 pub fn file(path: &Path, text: &str) -> (Value, Vec<Problem>) {
     let document = match text.parse::<Document<String>>() {
@@ -94,7 +101,9 @@ pub fn file(path: &Path, text: &str) -> (Value, Vec<Problem>) {
         let line = span_of(document.as_item(), &keys).map_or(1, |it| line_of(text, it));
         Problem::at(path, line, message)
     });
-    (value, problems.collect())
+    let mut problems: Vec<Problem> = problems.collect();
+    problems.sort_by_key(|it| it.line);
+    (value, problems)
 }
 
 /// Settings given as JSON, without what is wrong in them.
@@ -105,7 +114,7 @@ pub fn settings(value: Value) -> (Value, Vec<Problem>) {
             // Said beside the settings, not one of them.
             map.remove("trusted");
             // An editor sends what is not set as null or empty.
-            map.retain(|_, it| !it.is_null() && *it != Value::String(String::new()));
+            map.retain(|_, it| *it != Value::String(String::new()));
             Value::Object(map)
         }
         other => other,
@@ -129,6 +138,10 @@ fn fitted(value: Value, schema: &Value, keys: &mut Vec<String>, found: &mut Foun
     };
     let mut kept = Map::new();
     for (key, value) in map {
+        // Nothing is as good as not set; editors send it for settings without a value.
+        if value.is_null() {
+            continue;
+        }
         keys.push(key.clone());
         match property(schema, &key) {
             None => found.push((keys.clone(), unknown(schema, keys))),
@@ -137,7 +150,7 @@ fn fitted(value: Value, schema: &Value, keys: &mut Vec<String>, found: &mut Foun
                     let path = keys.join(".");
                     found.push((
                         keys.clone(),
-                        format!("`{path}` must be {wanted}, not {}", kind(&value)),
+                        format!("`{path}` must be {wanted}, not {}", described(&value, &wanted)),
                     ));
                 }
                 None => {
@@ -228,14 +241,18 @@ fn article(name: &str) -> &'static str {
     }
 }
 
-fn kind(value: &Value) -> &'static str {
+/// What stands in the place of what is wanted: the word itself where another one is wanted.
+fn described(value: &Value, wanted: &str) -> String {
     match value {
-        Value::Null => "nothing",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "a table",
+        Value::Null => "nothing".into(),
+        Value::Bool(_) => "true or false".into(),
+        Value::Number(_) => "a number".into(),
+        Value::String(word) if wanted.starts_with("one of") && word.len() <= 40 => {
+            format!("`{word}`")
+        }
+        Value::String(_) => "a text".into(),
+        Value::Array(_) => "a list".into(),
+        Value::Object(_) => "a table".into(),
     }
 }
 

@@ -59,6 +59,19 @@ fn check_problems(text: &str, expected: &[&str]) {
 }
 
 #[test]
+fn a_wrong_word_is_named_with_the_ones_there_are() {
+    check_problems(
+        "modell = \"x\"\nmode = \"zz\"\n[providers.p]\nprotocol = \"zz\"\n",
+        &[
+            "1: unknown key `modell`; did you mean `model`?",
+            "2: `mode` must be one of ask, plan, edit, auto, not `zz`",
+            "4: `providers.p.protocol` must be one of anthropic, openai, openai-responses, gemini, replay, \
+             not `zz`",
+        ],
+    );
+}
+
+#[test]
 fn a_good_file_has_no_problems() {
     check_problems(
         "model = \"a/b\"\nmode = \"edit\"\n\n[providers.a]\nprotocol = \"openai\"\nidle_timeout = 3\n\
@@ -88,7 +101,7 @@ fn a_wrong_type_is_told_with_what_is_wanted() {
     check_problems("model = 3\n", &["1: `model` must be a text, not a number"]);
     check_problems(
         "\n\nmode = \"fast\"\n",
-        &["3: `mode` must be one of ask, plan, edit, auto, not a text"],
+        &["3: `mode` must be one of ask, plan, edit, auto, not `fast`"],
     );
     check_problems(
         "[permissions]\ndeny = \"x\"\n",

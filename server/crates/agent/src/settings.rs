@@ -86,6 +86,7 @@ impl Mode {
 #[serde(default)]
 pub struct Provider {
     /// The wire format: `anthropic`, `openai`, `openai-responses`, `gemini` or `replay`.
+    #[schemars(extend("enum" = ["anthropic", "openai", "openai-responses", "gemini", "replay"]))]
     pub protocol: Option<String>,
     /// Where it listens. `openai` adds `/chat/completions`, so it ends in `/v1`.
     pub base_url: Option<String>,
