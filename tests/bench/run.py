@@ -196,7 +196,7 @@ def added_per_delta(top, folder):
 def tree_of(top, files):
     tree = top / f"tree-{files}"
     for number in range(files):
-        folder = tree / f"d{number % 97}" / f"e{number % 7}"
+        folder = tree / f"d{number // 200}" / f"e{number // 20 % 10}"
         folder.mkdir(parents=True, exist_ok=True)
         words = "\n".join(f"let value_{number}_{n} = compute({n}); // some words" for n in range(200))
         end = ".ts" if number % 10 == 0 else ".rs"
