@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::editor::session::Session;
-use crate::editor::{Answer, Editor, REJECT, Start};
+use crate::editor::{ALLOW, Answer, Editor, REJECT, Start};
 use crate::model::{Model, Step};
 use crate::workspace::Workspace;
 
@@ -430,4 +430,47 @@ fn trust_given_later_counts_from_then_on() {
     );
     session.tool("Bash", bash("touch made")).ok();
     assert_eq!(editor.asked(ASKED).len(), 1);
+}
+
+#[test]
+fn a_file_that_became_a_link_while_the_person_was_asked_is_left_alone() {
+    let workspace = Workspace::new(&[("a.txt", "one\n")]);
+    let outside = workspace.beside("home").join("private.txt");
+    std::fs::write(&outside, "the secret\n").unwrap();
+    let model = Model::new([
+        Step::call("Read", json!({ "file_path": "a.txt" })),
+        Step::call(
+            "Edit",
+            json!({ "file_path": "a.txt", "old_string": "one", "new_string": "two" }),
+        ),
+    ]);
+    let editor = Editor::open(&workspace, &model.settings());
+    let (path, target) = (workspace.path("a.txt"), outside.clone());
+    editor.permit_by(move |_| {
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        ALLOW
+    });
+    assert_eq!(editor.session().prompt("change it"), "end_turn");
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "the secret\n");
+    assert!(!model.everything().contains("the secret"), "{:?}", model.results());
+}
+
+#[test]
+fn a_link_made_by_an_earlier_call_of_the_step_is_judged() {
+    let workspace = Workspace::new(&[]);
+    let outside = workspace.beside("home").join("private.txt");
+    std::fs::write(&outside, "the secret\n").unwrap();
+    let link = format!("ln -s {} a.txt", outside.display());
+    let model = Model::new([Step::call("Bash", json!({ "command": link }))
+        .and_call("Read", json!({ "file_path": "a.txt" }))]);
+    let editor = Editor::open(&workspace, &model.settings());
+    editor.permit_by(
+        |question| {
+            if question["subject"]["type"] == "command" { ALLOW } else { REJECT }
+        },
+    );
+    assert_eq!(editor.session().prompt("look"), "end_turn");
+    assert!(workspace.path("a.txt").is_symlink());
+    assert!(!model.everything().contains("the secret"), "{:?}", model.results());
 }

@@ -4,7 +4,9 @@
 //! Invariant: a call always ends with a card that ended and a result for the caller, also when it is
 //! denied, rejected, cancelled or panics.
 
+use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -177,6 +179,9 @@ async fn judged(
     cancel: &CancellationToken,
 ) -> Result<Approval, Done> {
     let id = prepared.request.id.clone();
+    // An earlier call of the same step may have made a link of what was a file.
+    let access = prepared.call.access(&shared.place());
+    prepared.access = access.map_err(|failure| fail(shared, &id, &failure.to_string()))?;
     let (reason, suggestion) = match decide(shared, prepared) {
         Verdict::Allow => return Ok(Approval::Policy),
         Verdict::Deny { reason } => return Err(fail(shared, &id, &reason)),
@@ -197,6 +202,14 @@ async fn judged(
         Permission::Allowed { extras } => {
             match changed(prepared.entry, extras, &prepared.input) {
                 Err(text) => return Err(fail(shared, &id, &text)),
+                Ok(None) if leads_elsewhere(shared, prepared) => {
+                    return Err(fail(
+                        shared,
+                        &id,
+                        "The path leads elsewhere now than when the person was asked. Nothing was done; \
+                         look at what is there before you call again.",
+                    ));
+                }
                 Ok(None) => return Ok(Approval::Person),
                 Ok(Some((call, input, feedback))) => {
                     let access = call.access(&shared.place());
@@ -234,6 +247,16 @@ async fn judged(
         }
         Permission::Cancelled => Err(ended(shared, &id, Failure::Cancelled)),
     }
+}
+
+/// Whether the call would touch other files than those the person allowed.
+fn leads_elsewhere(shared: &Arc<Shared>, prepared: &Prepared) -> bool {
+    let touched = |access: &Access| -> BTreeSet<PathBuf> {
+        let targets = access.reads.iter().chain(&access.writes);
+        targets.flat_map(|it| it.paths().into_iter().map(Path::to_path_buf)).collect()
+    };
+    let now = prepared.call.access(&shared.place());
+    now.map_or(true, |now| touched(&now) != touched(&prepared.access))
 }
 
 fn decide(shared: &Arc<Shared>, prepared: &Prepared) -> Verdict {
