@@ -10,6 +10,7 @@ use llm::{Protocol, Reasoning, Secret};
 use tokio::io::AsyncReadExt;
 
 use crate::settings::{Model, Provider, Settings, Thinking};
+use crate::world::{Config, World};
 
 /// A model that can be asked.
 #[derive(Clone)]
@@ -28,6 +29,34 @@ pub struct Chosen {
     pub images: bool,
     /// How much it thinks.
     pub reasoning: Option<Reasoning>,
+}
+
+/// A session's way to its model, kept from turn to turn until the choice or the configuration
+/// changes: connections stay open, and a recording goes on where it was.
+#[derive(Default)]
+pub struct Connection(tokio::sync::Mutex<Option<Connected>>);
+
+struct Connected {
+    config: Arc<Config>,
+    wanted: Option<String>,
+    chosen: Chosen,
+}
+
+impl Connection {
+    /// The model of this name, or the configured one.
+    pub async fn get(&self, world: &World, wanted: Option<String>) -> Result<Chosen, String> {
+        let config = world.config();
+        let mut connected = self.0.lock().await;
+        if let Some(known) = &*connected
+            && Arc::ptr_eq(&known.config, &config)
+            && known.wanted == wanted
+        {
+            return Ok(known.chosen.clone());
+        }
+        let chosen = choose(&config.settings, wanted.as_deref(), &world.supervisor).await?;
+        *connected = Some(Connected { config, wanted, chosen: chosen.clone() });
+        Ok(chosen)
+    }
 }
 
 /// What to tell a person who has no model configured.

@@ -25,6 +25,7 @@ use crate::export;
 use crate::live::Live;
 use crate::permission::{Rule, Rules};
 use crate::place::Place;
+use crate::provider::Connection;
 use crate::seen::Seen;
 use crate::settings::{Mode, Thinking};
 use crate::store::Record;
@@ -60,6 +61,8 @@ pub struct Shared {
     /// A client came back: waiting questions are shown again.
     pub ask_again: Notify,
     control: Mutex<Control>,
+    /// The model it talks to.
+    pub connection: Connection,
     wake: Notify,
 }
 
@@ -153,6 +156,7 @@ impl Session {
                 waiting: 0,
                 closed: false,
             }),
+            connection: Connection::default(),
             wake: Notify::new(),
         });
         live.belongs_to(&shared);

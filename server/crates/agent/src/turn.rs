@@ -28,9 +28,7 @@ const MAX_REQUESTS: usize = 200;
 
 /// Runs a turn.
 pub async fn run(shared: &Arc<Shared>, prompt: Prompt, cancel: &CancellationToken) -> StopReason {
-    let config = shared.world.config();
-    let wanted = shared.model();
-    let choosing = provider::choose(&config.settings, wanted.as_deref(), &shared.world.supervisor);
+    let choosing = shared.connection.get(&shared.world, shared.model());
     let chosen = tokio::select! {
         biased;
         () = cancel.cancelled() => return StopReason::Cancelled,
