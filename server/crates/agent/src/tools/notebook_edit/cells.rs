@@ -284,6 +284,25 @@ fn indent_of(text: &str, at: usize) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
+/// Whether JSON spells characters beyond ASCII as `\u` escapes.
+pub fn escapes_letters(json: &str) -> bool {
+    let mut rest = json;
+    while let Some(at) = rest.find('\\') {
+        let escape = &rest[at + 1..];
+        let beyond = escape
+            .strip_prefix('u')
+            .and_then(|it| it.get(..4))
+            .is_some_and(|digits| u16::from_str_radix(digits, 16).is_ok_and(|it| 0x80 <= it));
+        if beyond {
+            return true;
+        }
+        // What follows a backslash belongs to it, another backslash included.
+        let next = escape.chars().next().map_or(0, char::len_utf8);
+        rest = &escape[next..];
+    }
+    false
+}
+
 impl Style {
     fn of(text: &str, root: &Node) -> Style {
         let member = root.members().first();
@@ -298,7 +317,7 @@ impl Style {
             unit,
             newline: if text.contains("\r\n") { "\r\n" } else { "\n" },
             colon: if member.is_some() && !after_name.ends_with([' ', '\t']) { ":" } else { ": " },
-            ascii: text.is_ascii() && text.contains("\\u"),
+            ascii: text.is_ascii() && escapes_letters(text),
         }
     }
 

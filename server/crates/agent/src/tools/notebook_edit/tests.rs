@@ -347,6 +347,19 @@ fn cell() -> impl Strategy<Value = Value> {
         })
 }
 
+#[test]
+fn a_backslash_before_a_u_is_no_escape() {
+    for (json, escapes) in [
+        (r#""\\u00e9""#, false),
+        (r#""\u0001""#, false),
+        (r#""\u00e9""#, true),
+        (r#""\\\u00E9""#, true),
+        (r#""\""#, false),
+    ] {
+        assert_eq!(super::cells::escapes_letters(json), escapes, "{json}");
+    }
+}
+
 proptest! {
     #[test]
     fn only_the_cell_changes(

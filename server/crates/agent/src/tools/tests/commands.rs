@@ -104,14 +104,16 @@ async fn a_command_that_waits_for_keys_is_refused() {
 async fn a_command_past_its_timeout_goes_on_and_its_end_is_told_once() {
     let go = "go.txt";
     let slow = json!({ "command": format!("echo begun; while [ ! -e {go} ]; do sleep 0.05; done; echo ended"), "timeout": 300 });
-    let desk = Desk::new(Mode::Auto, json!([calls(&[("Bash", slow)]), { "text": "done" }]));
+    let desk = Desk::new(
+        Mode::Auto,
+        json!([calls(&[("Bash", slow)]), { "text": "done" }, { "text": "told" }]),
+    );
     desk.turn("go").await;
     let results = desk.results();
     assert!(
         results[0].starts_with("✓ begun\n[background job job-1] its timeout passed"),
         "{results:?}"
     );
-    // The recording begins anew with the turn that tells the end: the file is there, so it ends at once.
     desk.write(go, "");
     desk.idle(2).await;
     let told = format!("{:?}", desk.session.shared.history());
