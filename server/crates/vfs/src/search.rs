@@ -280,7 +280,7 @@ fn nearest_text(nearest: &[String]) -> String {
     if nearest.is_empty() {
         String::new()
     } else {
-        format!("; did you mean {}?", nearest.join(" or "))
+        format!(" (did you mean {}?)", nearest.join(" or "))
     }
 }
 

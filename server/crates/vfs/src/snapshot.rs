@@ -107,5 +107,5 @@ fn did_you_mean(similar: &[PathBuf]) -> String {
         return String::new();
     }
     let names: Vec<String> = similar.iter().map(|path| path.display().to_string()).collect();
-    format!("; did you mean {}?", names.join(" or "))
+    format!(" (did you mean {}?)", names.join(" or "))
 }

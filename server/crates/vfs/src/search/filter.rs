@@ -24,7 +24,11 @@ impl Globs {
                 glob: glob.clone(),
                 reason: error.to_string(),
             };
-            builder.add(&relative(root, glob)).map_err(error)?;
+            let glob = relative(root, glob);
+            builder.add(&glob).map_err(error)?;
+            if let Some(named) = named(root, &glob) {
+                builder.add(&named).map_err(error)?;
+            }
         }
         let build = |error: ignore::Error| QueryError::Glob {
             glob: globs.join(", "),
@@ -89,6 +93,37 @@ fn relative(root: &Path, glob: &str) -> String {
         Some(folder) => format!("{folder}/**"),
         None => format!("{sign}{glob}"),
     }
+}
+
+/// The glob with the names it begins with taken literally, where they hold `[` or `{` and exist:
+/// `app/[id]/*.tsx` is about the folder `[id]`.
+fn named(root: &Path, glob: &str) -> Option<String> {
+    const SPECIAL: [char; 2] = ['[', '{'];
+    if !glob.contains(SPECIAL) {
+        return None;
+    }
+    let mut folder = root.to_owned();
+    let parts: Vec<String> = glob
+        .split('/')
+        .map(|part| {
+            folder.push(part);
+            let is_name = part.contains(SPECIAL) && folder.exists();
+            if is_name { escaped(part) } else { part.to_owned() }
+        })
+        .collect();
+    Some(parts.join("/")).filter(|named| named != glob)
+}
+
+/// The glob that matches only the text of this one.
+fn escaped(glob: &str) -> String {
+    let mut escaped = String::with_capacity(glob.len() + 4);
+    for c in glob.chars() {
+        if matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
 }
 
 /// File types by ripgrep's names, and by extension where a name is none.

@@ -255,6 +255,19 @@ fn types_and_globs_choose_files() {
 }
 
 #[test]
+fn names_that_look_like_globs_are_found_by_name() {
+    let case =
+        case(&[("lit[1].txt", ""), ("lit1.txt", ""), ("app/[id]/page.tsx", ""), ("x{a}/b", "")]);
+    let check =
+        |pattern: &str, expected: &[&str]| assert_eq!(case.glob(&[pattern]), expected, "{pattern}");
+    check("lit[1].txt", &["lit1.txt", "lit[1].txt"]);
+    check("lit[12].txt", &["lit1.txt"]);
+    check("app/[id]/page.tsx", &["app/[id]/page.tsx"]);
+    check("app/[id]/*.tsx", &["app/[id]/page.tsx"]);
+    check("./x{a}/**", &["x{a}/b"]);
+}
+
+#[test]
 fn globs_are_relative_to_the_root() {
     let files = ["a.txt", "sub/b.txt", "src/lib/scoring.ts", "2026/07/26.md", ".github/x.yml"];
     let case = case(&files.map(|file| (file, "")));
