@@ -117,7 +117,7 @@ export async function openEditor({ files = {}, server = realServer, settings = {
   };
   try {
     await until('code-server listens', () => /HTTP server listening/.test(log) || (host.exitCode !== null && Promise.reject(new Error(log))));
-    browser = await chromium.launch({ executablePath: chromiumPath, headless: true, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+    browser = await chromium.launch({ executablePath: chromiumPath, headless: true, env: { ...inherited, HOME: home }, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
     const page = await (await browser.newContext({ viewport: size })).newPage();
     page.setDefaultTimeout(PATIENCE);
     // Leaving a folder with unsaved text is what tests do.
