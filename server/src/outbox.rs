@@ -129,6 +129,11 @@ impl Outbox {
 }
 
 impl RpcError {
+    /// Whether it is one of our own errors of this kind.
+    pub fn is_kind(&self, kind: &str) -> bool {
+        self.data.as_ref().is_some_and(|it| it["kind"] == kind)
+    }
+
     /// The request was malformed; `message` names the field.
     pub fn invalid_params(message: impl Into<String>) -> RpcError {
         RpcError { code: -32602, message: message.into(), data: Some(json!({"kind": "invalid"})) }

@@ -216,6 +216,24 @@ fn a_model_of_an_unknown_provider_cannot_be_chosen() {
 }
 
 #[test]
+fn a_session_has_one_owner_and_is_handed_on_when_it_is_closed() {
+    let workspace = Workspace::new(&[]);
+    let model = Model::new([Step::text("first"), Step::text("second")]);
+    let first = Editor::open(&workspace, &model.settings());
+    let session = first.session();
+    session.prompt("begin");
+    let second = Editor::open(&workspace, &model.settings());
+    let params = json!({ "sessionId": session.id, "cwd": second.root(), "mcpServers": [], "replayFrom": { "type": "start" } });
+    let refused = second.try_request("session/resume", params);
+    let error = refused.expect_err("two windows wrote one conversation");
+    assert!(error.message.contains("open in another window"), "{error:?}");
+    first.request("session/close", json!({ "sessionId": session.id }));
+    resume(&second, &session.id);
+    second.joined(&session.id).prompt("go on");
+    assert_eq!(text_of_prompts(&second, &session.id), "begingo on");
+}
+
+#[test]
 fn an_unknown_session_cannot_be_resumed() {
     let workspace = Workspace::new(&[]);
     let editor = Editor::open(&workspace, &json!({}));

@@ -13,7 +13,7 @@ use agent::options;
 use agent::place::Place;
 use agent::session::{Session, Start, new_id};
 use agent::settings::{Mode, Thinking};
-use agent::store::{self, Header, Log, Record};
+use agent::store::{self, Header, Log, LogError, Record};
 use agent::transcript::{History, Transcript};
 use protocol::acp;
 use vfs::Roots;
@@ -105,6 +105,8 @@ impl Sessions {
         let session = self.session(&id)?;
         self.lock().open.remove(&id);
         session.cancel_turn();
+        // Whoever resumes it next owns it from now on.
+        session.shared.transcript.release();
         tokio::spawn(async move { session.close().await });
         Ok(acp::CloseSessionResponse::new())
     }
@@ -207,7 +209,11 @@ impl Sessions {
             }
         }
         let mut log = Log::open(&dir).map_err(|err| {
-            RpcError::failed("invalid", format!("the session's log cannot be opened: {err}"))
+            let kind = match err {
+                LogError::Busy => "busy",
+                LogError::Io(_) => "invalid",
+            };
+            RpcError::failed(kind, format!("the conversation {id} cannot go on: {err}"))
         })?;
         let cancelled =
             |card| acp::ToolCallUpdate::new(card).status(acp::ToolCallStatus::Cancelled);
@@ -287,6 +293,8 @@ impl Sessions {
         // Always the same one, so that an artifact of one call is there for the next.
         let session = match self.reopen(OWN, &folder) {
             Ok(reopened) => reopened.session,
+            // Another window has it: this process keeps one of its own.
+            Err(err) if err.is_kind("busy") => self.begin(new_id("session"), folder, Vec::new())?,
             Err(_) => self.begin(OWN.to_string(), folder, Vec::new())?,
         };
         session.shared.set_mode(self.world.config().settings.mode);

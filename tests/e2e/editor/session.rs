@@ -45,6 +45,11 @@ impl Editor {
         Session { editor: self, id, created }
     }
 
+    /// A session this editor has resumed.
+    pub fn joined(&self, id: &str) -> Session<'_> {
+        Session { editor: self, id: id.to_owned(), created: Value::Null }
+    }
+
     /// A call of the person's own, outside any session of the agent.
     #[track_caller]
     pub fn tool(&self, name: &str, input: Value) -> Called {

@@ -58,17 +58,32 @@ pub struct Header {
 /// An open log. Without a folder (a run that keeps nothing) it drops what it is given.
 pub struct Log {
     file: Option<state::LogWriter>,
+    /// Held for as long as the log is written: one process owns a session.
+    _lock: Option<state::Lock>,
+}
+
+/// Why a log could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// Another living process owns the session.
+    #[error("it is open in another window; close it there to go on here")]
+    Busy,
+    /// It cannot be written.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
 }
 
 impl Log {
     /// A log that keeps nothing.
     pub fn none() -> Log {
-        Log { file: None }
+        Log { file: None, _lock: None }
     }
 
-    /// Opens or makes the log of the session in `dir`.
-    pub fn open(dir: &Path) -> std::io::Result<Log> {
-        Ok(Log { file: Some(state::LogWriter::open(&dir.join("log.jsonl"))?) })
+    /// Opens or makes the log of the session in `dir`, which nobody else may have open.
+    pub fn open(dir: &Path) -> Result<Log, LogError> {
+        let lock = state::lock(&dir.join("lock"))?.ok_or(LogError::Busy)?;
+        let file = state::LogWriter::open(&dir.join("log.jsonl"))?;
+        Ok(Log { file: Some(file), _lock: Some(lock) })
     }
 
     /// Adds a record. A failure is logged; the session goes on.

@@ -130,6 +130,14 @@ impl Transcript {
         state.log.append(record);
     }
 
+    /// Lets go of the log: what comes after is shown and not kept.
+    pub fn release(&self) {
+        let mut state = self.lock();
+        self.flush_locked(&mut state);
+        state.log.sync();
+        state.log = Log::none();
+    }
+
     /// Makes everything recorded so far durable.
     pub fn sync(&self) {
         self.lock().log.sync();
