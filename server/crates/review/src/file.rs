@@ -1,0 +1,626 @@
+//! One file of the ledger: its two texts, where they differ, and what was decided.
+//!
+//! Invariant: outside the pieces base and current text are equal; the current text is always the
+//! document's, whatever is decided or typed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use text::{ChangeSet, Edit, Rope};
+
+use crate::decided::Decided;
+use crate::pieces::{
+    Piece, add_range, kept, make_room, shift, shift_range, slice, splice, without,
+};
+use crate::{HunkId, Origin};
+
+/// Whether the file itself came or went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existence {
+    /// The agent made the file.
+    Added,
+    /// The agent deleted it.
+    Deleted,
+}
+
+/// What has to happen to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// Its text changes.
+    Text(ChangeSet),
+    /// It is made, with this text.
+    Create(String),
+    /// It goes.
+    Delete,
+}
+
+/// What an edit did to the hunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edited {
+    /// At most their places changed.
+    Moved,
+    /// A hunk came, went, or is of another state now.
+    Hunks,
+}
+
+/// A file with pending or decided changes.
+#[derive(Clone, Debug)]
+pub(crate) struct File {
+    pub base: Rope,
+    pub current: Rope,
+    pub pieces: Vec<Piece>,
+    pub origins: BTreeMap<HunkId, Origin>,
+    /// The hunk that is the file's coming or going.
+    pub existence: Option<(Existence, HunkId)>,
+    pub decided: Vec<Decided>,
+}
+
+impl File {
+    pub fn new(text: &Rope) -> File {
+        File {
+            base: text.clone(),
+            current: text.clone(),
+            pieces: Vec::new(),
+            origins: BTreeMap::new(),
+            existence: None,
+            decided: Vec::new(),
+        }
+    }
+
+    /// Every pending hunk, in the order of the text.
+    pub fn hunks(&self) -> Vec<HunkId> {
+        let mut ids: Vec<HunkId> = Vec::new();
+        let mut seen: BTreeSet<&HunkId> = BTreeSet::new();
+        let own = self.existence.iter().map(|(_, id)| id);
+        for id in own.chain(self.pieces.iter().map(|piece| &piece.hunk)) {
+            if seen.insert(id) {
+                ids.push(id.clone());
+            }
+        }
+        ids
+    }
+
+    pub fn is_pending(&self) -> bool {
+        self.existence.is_some() || !self.pieces.is_empty()
+    }
+
+    /// The agent's edit of the current text. `fresh` gives ids for new hunks.
+    pub fn agent_edit(
+        &mut self,
+        changes: &ChangeSet,
+        origin: &Origin,
+        fresh: &mut dyn FnMut() -> HunkId,
+    ) {
+        let touched = self.agent_pieces(changes);
+        self.drop_equal(&touched);
+        self.group(origin, fresh);
+        for place in &touched {
+            let low = self.pieces.partition_point(|piece| piece.now.end < place.start);
+            let near = self.pieces.iter().skip(low).take_while(|it| it.now.start <= place.end);
+            let ids: BTreeSet<HunkId> = near.map(|piece| piece.hunk.clone()).collect();
+            ids.iter().for_each(|id| self.mark(id, origin));
+        }
+        self.forget_origins();
+    }
+
+    /// What somebody else did to the current text.
+    pub fn person_edit(&mut self, changes: &ChangeSet) -> Edited {
+        let (mut added, mut removed) = (0, 0);
+        let mut edited = Edited::Moved;
+        for edit in changes.edits() {
+            let range =
+                shift(edit.range.start, removed, added)..shift(edit.range.end, removed, added);
+            if self.person_replaces(range, &edit.text) == Edited::Hunks {
+                edited = Edited::Hunks;
+            }
+            added += edit.text.len();
+            removed += edit.range.len();
+        }
+        if edited == Edited::Hunks {
+            self.forget_origins();
+        }
+        edited
+    }
+
+    /// The change that takes hunks out of the current text.
+    pub fn reject_changes(&self, hunks: &BTreeSet<HunkId>) -> ChangeSet {
+        let len = self.current.len_bytes();
+        let edits = self.pieces.iter().filter(|piece| hunks.contains(&piece.hunk));
+        let edits = edits.map(|piece| Edit::new(piece.now.clone(), self.kept_text(piece).0));
+        ChangeSet::new(len, edits.collect()).unwrap_or_else(|_| ChangeSet::identity(len))
+    }
+
+    /// What rejecting a piece leaves in its place, and which bytes of that the person wrote.
+    pub fn kept_text(&self, piece: &Piece) -> (String, Vec<Range<usize>>) {
+        let (old, new) = (slice(&self.base, &piece.base), slice(&self.current, &piece.now));
+        let start = piece.now.start;
+        let typed: Vec<Range<usize>> =
+            piece.typed.iter().map(|range| range.start - start..range.end - start).collect();
+        kept(&old, &new, &typed)
+    }
+
+    /// Replaces the base of a piece and moves the base of those after it.
+    pub fn set_base(&mut self, index: usize, text: &str) {
+        let Some(piece) = self.pieces.get_mut(index) else { return };
+        let old = piece.base.clone();
+        splice(&mut self.base, &old, text);
+        piece.base.end = piece.base.start + text.len();
+        for later in self.pieces.iter_mut().skip(index + 1) {
+            shift_range(&mut later.base, old.len(), text.len());
+        }
+    }
+
+    /// Replaces the current text of a piece and moves everything after it; the piece stays.
+    pub fn set_now(&mut self, index: usize, text: &str) {
+        let Some(piece) = self.pieces.get_mut(index) else { return };
+        let old = piece.now.clone();
+        splice(&mut self.current, &old, text);
+        piece.now.end = piece.now.start + text.len();
+        piece.typed.clear();
+        for later in self.pieces.iter_mut().skip(index + 1) {
+            shift_range(&mut later.now, old.len(), text.len());
+            later.typed.iter_mut().for_each(|range| shift_range(range, old.len(), text.len()));
+        }
+        for decided in &mut self.decided {
+            decided.replaced(&old, text.len());
+        }
+    }
+
+    /// Whether both sides of a piece are the same text.
+    pub fn is_equal(&self, piece: &Piece) -> bool {
+        piece.base.len() == piece.now.len()
+            && slice(&self.base, &piece.base) == slice(&self.current, &piece.now)
+    }
+
+    /// Where an offset of the current text outside all pieces lies in the base. At a piece's edge:
+    /// before the piece.
+    pub fn base_offset(&self, now: usize) -> usize {
+        let before = self.pieces.partition_point(|piece| {
+            piece.now.end < now || (piece.now.end == now && piece.now.start < now)
+        });
+        match before.checked_sub(1).and_then(|index| self.pieces.get(index)) {
+            Some(piece) => piece.base.end + now.saturating_sub(piece.now.end),
+            None => now,
+        }
+    }
+
+    /// Hunks without a piece are gone.
+    pub fn forget_origins(&mut self) {
+        if self.origins.is_empty() {
+            return;
+        }
+        let alive: BTreeSet<HunkId> = self.hunks().into_iter().collect();
+        self.origins.retain(|id, _| alive.contains(id));
+    }
+
+    /// Enters edits of the agent as pieces; gives the places where new text stands.
+    fn agent_pieces(&mut self, changes: &ChangeSet) -> Vec<Range<usize>> {
+        for edit in changes.edits().iter().rev() {
+            self.agent_replaces(edit.range.clone(), &edit.text);
+        }
+        changes.placed().map(|(_, placed)| placed).collect()
+    }
+
+    pub fn agent_replaces(&mut self, range: Range<usize>, text: &str) {
+        let low = self.pieces.partition_point(|piece| piece.now.end < range.start);
+        let high = self.pieces.partition_point(|piece| piece.now.start <= range.end).max(low);
+        // What the person wrote there stays theirs: it becomes part of what rejecting brings back.
+        for index in low..high {
+            let Some(piece) = self.pieces.get(index) else { continue };
+            let gone = |it: &Range<usize>| it.start < range.end && range.start < it.end;
+            if !range.is_empty() && piece.typed.iter().any(gone) {
+                let (kept, _) = self.kept_text(piece);
+                self.set_base(index, &kept);
+                if let Some(piece) = self.pieces.get_mut(index) {
+                    piece.typed.clear();
+                }
+            }
+        }
+        let merged = self.merged(low, high, &range, text.len());
+        splice(&mut self.current, &range, text);
+        for later in self.pieces.iter_mut().skip(high) {
+            shift_range(&mut later.now, range.len(), text.len());
+            later.typed.iter_mut().for_each(|it| shift_range(it, range.len(), text.len()));
+        }
+        for decided in &mut self.decided {
+            decided.replaced(&range, text.len());
+        }
+        let ids: BTreeSet<HunkId> = self
+            .pieces
+            .drain(low..high)
+            .map(|piece| piece.hunk)
+            .filter(|id| *id != merged.hunk)
+            .collect();
+        for id in ids {
+            self.rename(&id, &merged.hunk);
+        }
+        self.pieces.insert(low, merged);
+    }
+
+    /// The piece that stands for pieces `low..high` and an edit together.
+    fn merged(&self, low: usize, high: usize, range: &Range<usize>, len: usize) -> Piece {
+        let merging = self.pieces.get(low..high).unwrap_or_default();
+        let (Some(first), Some(last)) = (merging.first(), merging.last()) else {
+            return Piece {
+                base: self.base_offset(range.start)..self.base_offset(range.end),
+                now: range.start..range.start + len,
+                typed: Vec::new(),
+                hunk: HunkId::new(),
+            };
+        };
+        let above = first.now.start.saturating_sub(range.start);
+        let below = range.end.saturating_sub(last.now.end);
+        let start = first.now.start.min(range.start);
+        let end = shift(last.now.end.max(range.end), range.len(), len);
+        let mut typed = Vec::new();
+        for piece in merging {
+            for part in &piece.typed {
+                // New text in the midst of the person's is not theirs.
+                let cut = part.start.max(range.start.min(part.end));
+                add_range(&mut typed, part.start..cut);
+                add_range(
+                    &mut typed,
+                    shift(cut, range.len(), len)..shift(part.end, range.len(), len),
+                );
+            }
+        }
+        Piece {
+            base: first.base.start.saturating_sub(above)..last.base.end + below,
+            now: start..end,
+            typed,
+            hunk: merging
+                .iter()
+                .map(|piece| &piece.hunk)
+                .find(|hunk| !hunk.is_empty())
+                .cloned()
+                .unwrap_or_default(),
+        }
+    }
+
+    pub fn rename(&mut self, from: &HunkId, to: &HunkId) {
+        if from.is_empty() || from == to {
+            return;
+        }
+        for piece in self.pieces.iter_mut().filter(|piece| piece.hunk == *from) {
+            piece.hunk.clone_from(to);
+        }
+        if let Some((_, id)) = self.existence.as_mut().filter(|(_, id)| id == from) {
+            id.clone_from(to);
+        }
+        if let Some(origin) = self.origins.remove(from) {
+            match self.origins.get_mut(to) {
+                Some(kept) => kept.merge(&origin),
+                None => {
+                    self.origins.insert(to.clone(), origin);
+                }
+            }
+        }
+    }
+
+    /// Drops pieces near these places that came to change nothing.
+    fn drop_equal(&mut self, places: &[Range<usize>]) {
+        for place in places {
+            let low = self.pieces.partition_point(|piece| piece.now.end < place.start);
+            let mut index = low;
+            while let Some(piece) = self.pieces.get(index).filter(|it| it.now.start <= place.end) {
+                if self.is_equal(piece) { drop(self.pieces.remove(index)) } else { index += 1 }
+            }
+        }
+    }
+
+    /// Gives hunks to pieces without one: that of a neighbour of the same edit or of the same
+    /// line, else a new one. Marks every hunk the edit touched with its origin.
+    fn group(&mut self, origin: &Origin, fresh: &mut dyn FnMut() -> HunkId) {
+        let mut ours: BTreeSet<HunkId> = BTreeSet::new();
+        for index in 0..self.pieces.len() {
+            let Some(piece) = self.pieces.get(index) else { continue };
+            if !piece.hunk.is_empty() {
+                continue;
+            }
+            let before = index.checked_sub(1).map(|before| self.gap(before, index));
+            let after = (index + 1 < self.pieces.len()).then(|| self.gap(index, index + 1));
+            let neighbour = |at: usize| self.pieces.get(at).map(|it| it.hunk.clone());
+            let mut id = HunkId::new();
+            if let (Some(gap), Some(hunk)) = (before, index.checked_sub(1).and_then(neighbour))
+                && (gap == Gap::SameLine || (gap == Gap::NextLine && ours.contains(&hunk)))
+            {
+                id = hunk;
+            }
+            if let (Some(Gap::SameLine), Some(hunk)) = (after, neighbour(index + 1))
+                && !hunk.is_empty()
+                && hunk != id
+            {
+                if id.is_empty() { id = hunk } else { self.rename(&hunk, &id) }
+            }
+            if id.is_empty() {
+                id = fresh();
+            }
+            ours.insert(id.clone());
+            if let Some(piece) = self.pieces.get_mut(index) {
+                piece.hunk.clone_from(&id);
+            }
+            self.mark(&id, origin);
+        }
+    }
+
+    fn mark(&mut self, id: &HunkId, origin: &Origin) {
+        match self.origins.get_mut(id) {
+            Some(before) => before.merge(origin),
+            None => {
+                self.origins.insert(id.clone(), origin.clone());
+            }
+        }
+    }
+
+    /// How far two neighbouring pieces are from each other.
+    fn gap(&self, first: usize, second: usize) -> Gap {
+        let (Some(a), Some(b)) = (self.pieces.get(first), self.pieces.get(second)) else {
+            return Gap::Apart;
+        };
+        let line = |at: usize| self.current.byte_to_line(at.min(self.current.len_bytes()));
+        let newlines = line(b.now.start) - line(a.now.end);
+        let ends_lines =
+            starts_line(&self.current, a.now.end) && starts_line(&self.base, a.base.end);
+        match (newlines, ends_lines) {
+            (0, false) => Gap::SameLine,
+            (0, true) | (1, false) => Gap::NextLine,
+            _ => Gap::Apart,
+        }
+    }
+
+    /// One replacement of the person's. Parts outside pieces happen to the base too.
+    fn person_replaces(&mut self, range: Range<usize>, text: &str) -> Edited {
+        if let Some(index) = self.undone_by(&range, text) {
+            self.raw_replace(&range, text);
+            self.grow(index, &range, text.len());
+            self.pieces.remove(index);
+            return Edited::Hunks;
+        }
+        let inside = |piece: &Piece| {
+            piece.now.start < range.end && range.start < piece.now.end
+                || range.start < piece.now.start && piece.now.end < range.end
+        };
+        let low = self.pieces.partition_point(|piece| piece.now.end <= range.start);
+        let hits: Vec<usize> = self
+            .pieces
+            .iter()
+            .enumerate()
+            .skip(low.saturating_sub(1))
+            .take_while(|(_, piece)| piece.now.start <= range.end)
+            .filter(|(_, piece)| inside(piece))
+            .map(|(index, _)| index)
+            .collect();
+        let Some((&first, &last)) = hits.first().zip(hits.last()) else {
+            self.person_outside(range, text);
+            return Edited::Moved;
+        };
+        if self.undo_all(first, last, &range, text) {
+            return Edited::Hunks;
+        }
+        let within = self
+            .pieces
+            .get(first)
+            .is_some_and(|it| it.now.start <= range.start && range.end <= it.now.end);
+        if !within && !text.is_empty() {
+            return self.person_refined(range, text);
+        }
+        self.person_inside(first, last, range, text)
+    }
+
+    /// Whether a replacement over several pieces turns all of them back into the base; done then.
+    fn undo_all(&mut self, first: usize, last: usize, range: &Range<usize>, text: &str) -> bool {
+        let (Some(a), Some(b)) = (self.pieces.get(first), self.pieces.get(last)) else {
+            return false;
+        };
+        let now = a.now.start.min(range.start)..b.now.end.max(range.end);
+        let base = a.base.start.saturating_sub(a.now.start - now.start)
+            ..b.base.end + (now.end - b.now.end);
+        if now.len() - range.len() + text.len() != base.len() {
+            return false;
+        }
+        let mut after = slice(&self.current, &(now.start..range.start));
+        after.push_str(text);
+        after.push_str(&slice(&self.current, &(range.end..now.end)));
+        if after != slice(&self.base, &base) {
+            return false;
+        }
+        self.raw_replace(range, text);
+        self.pieces.drain(first..=last);
+        for later in self.pieces.iter_mut().skip(first) {
+            shift_range(&mut later.now, range.len(), text.len());
+            later.typed.iter_mut().for_each(|it| shift_range(it, range.len(), text.len()));
+        }
+        true
+    }
+
+    /// A replacement over several pieces, as the smallest edits that come to the same.
+    fn person_refined(&mut self, range: Range<usize>, text: &str) -> Edited {
+        let old = Rope::from_str(&slice(&self.current, &range));
+        let changes = ChangeSet::whole(&old, text);
+        let (mut added, mut removed) = (0, 0);
+        for edit in changes.edits() {
+            let start = range.start + shift(edit.range.start, removed, added);
+            let edit_range = start..start + edit.range.len();
+            match self.undone_by(&edit_range, &edit.text) {
+                Some(_) => drop(self.person_replaces(edit_range, &edit.text)),
+                None => self.person_parts(edit_range, &edit.text),
+            }
+            added += edit.text.len();
+            removed += edit.range.len();
+        }
+        let place = range.start..shift(range.end, removed, added);
+        self.drop_equal(&[place]);
+        Edited::Hunks
+    }
+
+    fn person_parts(&mut self, range: Range<usize>, text: &str) {
+        let inside = |piece: &Piece| {
+            piece.now.start < range.end && range.start < piece.now.end
+                || range.start < piece.now.start && piece.now.end < range.end
+        };
+        let first = self.pieces.iter().position(inside);
+        let last = self.pieces.iter().rposition(inside);
+        match first.zip(last) {
+            None => self.person_outside(range, text),
+            Some((first, last)) => drop(self.person_inside(first, last, range, text)),
+        }
+    }
+
+    /// The piece that a replacement within or beside it turns back into its base.
+    fn undone_by(&self, range: &Range<usize>, text: &str) -> Option<usize> {
+        let low = self.pieces.partition_point(|piece| piece.now.end < range.start);
+        let near = self.pieces.iter().enumerate().skip(low);
+        let near = near.take_while(|(_, piece)| piece.now.start <= range.end);
+        let undone = |piece: &Piece| {
+            if range.start < piece.now.start || piece.now.end < range.end {
+                return false;
+            }
+            let len = piece.now.len() - range.len() + text.len();
+            if len != piece.base.len() {
+                return false;
+            }
+            let mut now = slice(&self.current, &(piece.now.start..range.start));
+            now.push_str(text);
+            now.push_str(&slice(&self.current, &(range.end..piece.now.end)));
+            now == slice(&self.base, &piece.base)
+        };
+        near.filter(|(_, piece)| undone(piece)).map(|(index, _)| index).next()
+    }
+
+    /// Replaces text and moves all that lies after it; says nothing about the base.
+    fn raw_replace(&mut self, range: &Range<usize>, text: &str) {
+        splice(&mut self.current, range, text);
+        for decided in &mut self.decided {
+            decided.person_replaced(range, text.len());
+        }
+    }
+
+    /// A piece takes in a replacement within it; those after it move.
+    fn grow(&mut self, index: usize, range: &Range<usize>, len: usize) {
+        for (at, piece) in self.pieces.iter_mut().enumerate().skip(index) {
+            if at == index {
+                piece.now.end = shift(piece.now.end, range.len(), len);
+            } else {
+                shift_range(&mut piece.now, range.len(), len);
+                piece.typed.iter_mut().for_each(|it| shift_range(it, range.len(), len));
+            }
+        }
+    }
+
+    fn person_outside(&mut self, range: Range<usize>, text: &str) {
+        let start = self.base_offset(range.start);
+        let base = start..start + range.len();
+        let first = self.pieces.partition_point(|piece| {
+            piece.now.start < range.start
+                || (piece.now.start == range.start
+                    && piece.now.end <= range.start
+                    && range.start < range.end
+                    && piece.now.is_empty())
+        });
+        // A deletion at an empty piece's place lies after the piece.
+        let after_empty = first.checked_sub(1).and_then(|at| self.pieces.get(at));
+        let base = match after_empty {
+            Some(piece) if piece.now.end == range.start => {
+                piece.base.end..piece.base.end + range.len()
+            }
+            Some(_) | None => base,
+        };
+        splice(&mut self.base, &base, text);
+        self.raw_replace(&range, text);
+        for piece in self.pieces.iter_mut().skip(first) {
+            shift_range(&mut piece.base, range.len(), text.len());
+            shift_range(&mut piece.now, range.len(), text.len());
+            piece.typed.iter_mut().for_each(|it| shift_range(it, range.len(), text.len()));
+        }
+    }
+
+    /// A replacement that reaches into pieces `first..=last`; its new text goes into the first.
+    fn person_inside(
+        &mut self,
+        first: usize,
+        last: usize,
+        range: Range<usize>,
+        text: &str,
+    ) -> Edited {
+        // From the back, so that what lies before stays where it is.
+        let mut end = range.end;
+        for index in (first..=last).rev() {
+            let Some(piece) = self.pieces.get(index) else { continue };
+            let now = piece.now.clone();
+            if now.end < end {
+                self.delete_between(index + 1, now.end.max(range.start)..end);
+                end = now.end.max(range.start);
+            }
+            let cut = now.start.max(range.start)..end.min(now.end).max(now.start.max(range.start));
+            self.delete_within(index, &cut);
+            end = cut.start;
+        }
+        if range.start < end {
+            self.delete_between(first, range.start..end);
+        }
+        self.insert_within(first, range.start, text);
+        let ids: Vec<HunkId> =
+            (first..=last).filter_map(|index| Some(self.pieces.get(index)?.hunk.clone())).collect();
+        for id in ids {
+            if let Some(origin) = self.origins.get_mut(&id) {
+                origin.mixed = true;
+            }
+        }
+        for index in (first..=last).rev() {
+            if self.pieces.get(index).is_some_and(|piece| self.is_equal(piece)) {
+                self.pieces.remove(index);
+            }
+        }
+        Edited::Hunks
+    }
+
+    /// Deletes text between pieces, the one before `next` and `next` itself, from both texts.
+    fn delete_between(&mut self, next: usize, range: Range<usize>) {
+        let start = match next.checked_sub(1).and_then(|index| self.pieces.get(index)) {
+            Some(before) => before.base.end + (range.start - before.now.end.min(range.start)),
+            None => range.start,
+        };
+        splice(&mut self.base, &(start..start + range.len()), "");
+        self.raw_replace(&range, "");
+        for piece in self.pieces.iter_mut().skip(next) {
+            shift_range(&mut piece.base, range.len(), 0);
+            shift_range(&mut piece.now, range.len(), 0);
+            piece.typed.iter_mut().for_each(|it| shift_range(it, range.len(), 0));
+        }
+    }
+
+    fn delete_within(&mut self, index: usize, cut: &Range<usize>) {
+        if cut.is_empty() {
+            return;
+        }
+        self.raw_replace(cut, "");
+        self.grow(index, cut, 0);
+        if let Some(piece) = self.pieces.get_mut(index) {
+            piece.typed.iter_mut().for_each(|it| *it = without(it, cut));
+            piece.typed.retain(|it| !it.is_empty());
+        }
+    }
+
+    fn insert_within(&mut self, index: usize, at: usize, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.raw_replace(&(at..at), text);
+        self.grow(index, &(at..at), text.len());
+        if let Some(piece) = self.pieces.get_mut(index) {
+            make_room(&mut piece.typed, at, text.len());
+            add_range(&mut piece.typed, at..at + text.len());
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gap {
+    SameLine,
+    NextLine,
+    Apart,
+}
+
+fn starts_line(rope: &Rope, at: usize) -> bool {
+    at == 0 || rope.get_byte(at - 1) == Some(b'\n')
+}

@@ -1,0 +1,289 @@
+//! All files of the ledger, and decisions across them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use text::{ChangeSet, Edit, Rope};
+
+use crate::file::{Edited, Existence, File, Plan};
+use crate::view::FileView;
+use crate::{HunkId, Origin};
+
+/// Decisions kept for undo, over all files.
+const KEPT_DECISIONS: u64 = 500;
+
+/// What the person says to a hunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Its text stays.
+    Accept,
+    /// The text before comes back.
+    Reject,
+}
+
+/// Which hunks a decision is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pick<F> {
+    /// One hunk.
+    Hunk(HunkId),
+    /// All of a file.
+    File(F),
+    /// Those of a file that touch these bytes of its current text.
+    Range(F, Range<usize>),
+    /// All a session has a part in.
+    Session(String),
+    /// All.
+    All,
+}
+
+/// One file's part of an undo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undoing<F> {
+    /// The file.
+    pub file: F,
+    /// What has to happen to it first; `None` where only the ledger changes.
+    pub plan: Option<Plan>,
+}
+
+/// Pending changes by file. `F` names a file.
+#[derive(Clone, Debug)]
+pub struct Ledger<F> {
+    pub(crate) files: BTreeMap<F, File>,
+    /// Counts hunks; ids are never given twice.
+    pub(crate) hunks: u64,
+    tokens: u64,
+    rev: u64,
+}
+
+impl<F> Default for Ledger<F> {
+    fn default() -> Ledger<F> {
+        Ledger { files: BTreeMap::new(), hunks: 0, tokens: 0, rev: 0 }
+    }
+}
+
+impl<F: Ord + Clone> Ledger<F> {
+    /// Counts up with every change of the hunks.
+    pub fn rev(&self) -> u64 {
+        self.rev
+    }
+
+    /// Files with pending hunks or decisions that can be undone: those whose changes matter here.
+    pub fn tracked(&self) -> impl Iterator<Item = &F> {
+        self.files.keys()
+    }
+
+    /// The text of a tracked file as the ledger knows it.
+    pub fn current(&self, file: &F) -> Option<&Rope> {
+        self.files.get(file).map(|it| &it.current)
+    }
+
+    /// The text before the pending changes, with what was typed outside them.
+    pub fn base(&self, file: &F) -> Option<&Rope> {
+        self.files.get(file).map(|it| &it.base)
+    }
+
+    /// Whether the file came or went with a pending hunk.
+    pub fn existence(&self, file: &F) -> Option<Existence> {
+        self.files.get(file)?.existence.as_ref().map(|(kind, _)| *kind)
+    }
+
+    /// Pending hunks of all files.
+    pub fn pending(&self) -> usize {
+        self.files.values().map(|file| file.hunks().len()).sum()
+    }
+
+    /// Whether a file has pending hunks.
+    pub fn is_pending(&self, file: &F) -> bool {
+        self.files.get(file).is_some_and(File::is_pending)
+    }
+
+    /// Files with pending hunks, in order.
+    pub fn list(&self) -> Vec<FileView<F>> {
+        let pending = self.files.iter().filter(|(_, file)| file.is_pending());
+        pending.map(|(name, file)| file.view(name.clone())).collect()
+    }
+
+    /// The pending hunks of one file.
+    pub fn view(&self, file: &F) -> Option<FileView<F>> {
+        let found = self.files.get(file).filter(|it| it.is_pending())?;
+        Some(found.view(file.clone()))
+    }
+
+    /// The agent changed `before`, which is the text the ledger knows if it knows the file.
+    pub fn agent_edit(&mut self, file: &F, before: &Rope, changes: &ChangeSet, origin: &Origin) {
+        let entry = self.files.entry(file.clone()).or_insert_with(|| File::new(before));
+        let hunks = &mut self.hunks;
+        entry.agent_edit(changes, origin, &mut || fresh(hunks));
+        self.changed(file);
+    }
+
+    /// The agent made a file.
+    pub fn created(&mut self, file: &F, text: &str, origin: &Origin) {
+        let known = self.files.entry(file.clone()).or_insert_with(|| File::new(&Rope::new()));
+        let deleted = matches!(known.existence, Some((Existence::Deleted, _)));
+        let changes = if deleted {
+            // It is there again: what is left is the difference to what was deleted.
+            known.existence = None;
+            known.pieces.clear();
+            known.current = known.base.clone();
+            ChangeSet::whole(&known.current, text)
+        } else {
+            replaced(&known.current, text)
+        };
+        let hunks = &mut self.hunks;
+        known.agent_edit(&changes, origin, &mut || fresh(hunks));
+        if !deleted && known.existence.is_none() {
+            let id = match known.pieces.first() {
+                Some(piece) => piece.hunk.clone(),
+                None => fresh(&mut self.hunks),
+            };
+            known.origins.entry(id.clone()).or_insert_with(|| origin.clone());
+            known.existence = Some((Existence::Added, id));
+        }
+        self.changed(file);
+    }
+
+    /// The agent deleted a file of this text.
+    pub fn deleted(&mut self, file: &F, before: &Rope, origin: &Origin) {
+        let known = self.files.entry(file.clone()).or_insert_with(|| File::new(before));
+        let was_added = matches!(known.existence, Some((Existence::Added, _)));
+        let changes = replaced(&known.current, "");
+        let hunks = &mut self.hunks;
+        known.agent_edit(&changes, origin, &mut || fresh(hunks));
+        if was_added && known.base.len_bytes() == 0 {
+            // It came and went without the person's doing.
+            known.existence = None;
+            known.pieces.clear();
+        } else {
+            let id = match known.pieces.first() {
+                Some(piece) => piece.hunk.clone(),
+                None => fresh(&mut self.hunks),
+            };
+            known.origins.entry(id.clone()).or_insert_with(|| origin.clone());
+            known.existence = Some((Existence::Deleted, id));
+        }
+        known.forget_origins();
+        self.changed(file);
+    }
+
+    /// A file has another name now.
+    pub fn renamed(&mut self, from: &F, to: &F) {
+        if let Some(file) = self.files.remove(from) {
+            self.files.insert(to.clone(), file);
+            self.rev += 1;
+        }
+    }
+
+    /// Somebody else changed the text: the person, a formatter, another program.
+    pub fn person_edit(&mut self, file: &F, changes: &ChangeSet) -> Edited {
+        let Some(found) = self.files.get_mut(file) else { return Edited::Moved };
+        if found.current.len_bytes() != changes.len_before() {
+            return Edited::Moved;
+        }
+        let edited = found.person_edit(changes);
+        if edited == Edited::Hunks {
+            self.changed(file);
+        }
+        edited
+    }
+
+    /// The file has this text, however it came to it.
+    pub fn reopened(&mut self, file: &F, text: &Rope) -> Edited {
+        let Some(found) = self.files.get(file) else { return Edited::Moved };
+        let changes = ChangeSet::between(&found.current, text);
+        if changes.is_identity() { Edited::Moved } else { self.person_edit(file, &changes) }
+    }
+
+    /// A file is not what the ledger knows any more: nothing about it is pending.
+    pub fn forget(&mut self, file: &F) {
+        if self.files.remove(file).is_some() {
+            self.rev += 1;
+        }
+    }
+
+    /// The pending hunks that are meant, by file.
+    pub fn pick(&self, picks: &[Pick<F>]) -> BTreeMap<F, BTreeSet<HunkId>> {
+        let mut out = BTreeMap::new();
+        for (name, file) in &self.files {
+            let ids: BTreeSet<HunkId> = picks.iter().flat_map(|it| file.picked(name, it)).collect();
+            if !ids.is_empty() {
+                out.insert(name.clone(), ids);
+            }
+        }
+        out
+    }
+
+    /// What has to happen to a file before hunks of it count as rejected.
+    pub fn plan_reject(&self, file: &F, hunks: &BTreeSet<HunkId>) -> Option<Plan> {
+        self.files.get(file).map(|it| it.plan_reject(hunks))
+    }
+
+    /// A new name for decisions that are undone together.
+    pub fn token(&mut self) -> u64 {
+        self.tokens += 1;
+        self.tokens
+    }
+
+    /// Decides on hunks of a file. A rejection has been carried out as planned.
+    pub fn decide(&mut self, file: &F, hunks: &BTreeSet<HunkId>, decision: Decision, token: u64) {
+        if let Some(found) = self.files.get_mut(file) {
+            found.decide(hunks, decision, token);
+            self.changed(file);
+        }
+        let oldest = self.tokens.saturating_sub(KEPT_DECISIONS);
+        for found in self.files.values_mut() {
+            found.decided.retain(|it| it.token > oldest);
+        }
+        self.files.retain(|_, it| it.is_pending() || !it.decided.is_empty());
+    }
+
+    /// The files of a decision and what undoing it needs; empty when the token is not known.
+    pub fn plan_undo(&self, token: u64) -> Vec<Undoing<F>> {
+        let has = |file: &File| file.decided.iter().any(|it| it.token == token);
+        let files = self.files.iter().filter(|(_, file)| has(file));
+        files.map(|(name, it)| Undoing { file: name.clone(), plan: it.plan_undo(token) }).collect()
+    }
+
+    /// Takes a file's part of a decision back; what `plan_undo` asked for has happened.
+    pub fn undo(&mut self, file: &F, token: u64) {
+        if let Some(found) = self.files.get_mut(file) {
+            found.undo(token);
+            self.changed(file);
+        }
+    }
+
+    fn changed(&mut self, file: &F) {
+        self.rev += 1;
+        if self.files.get(file).is_some_and(|it| !it.is_pending() && it.decided.is_empty()) {
+            self.files.remove(file);
+        }
+    }
+}
+
+impl File {
+    fn picked<F: Eq>(&self, name: &F, pick: &Pick<F>) -> Vec<HunkId> {
+        match pick {
+            Pick::Hunk(id) => self.hunks().into_iter().filter(|own| own == id).collect(),
+            Pick::File(file) if file == name => self.hunks(),
+            Pick::Range(file, range) if file == name => self.hunks_in(range),
+            Pick::File(_) | Pick::Range(..) => Vec::new(),
+            Pick::Session(session) => self
+                .hunks()
+                .into_iter()
+                .filter(|id| self.origins.get(id).is_some_and(|it| it.is_of(session)))
+                .collect(),
+            Pick::All => self.hunks(),
+        }
+    }
+}
+
+fn fresh(hunks: &mut u64) -> HunkId {
+    *hunks += 1;
+    format!("hunk-{hunks}")
+}
+
+/// The change of a whole text into another.
+fn replaced(before: &Rope, after: &str) -> ChangeSet {
+    let len = before.len_bytes();
+    ChangeSet::new(len, vec![Edit::new(0..len, after)]).unwrap_or_else(|_| ChangeSet::identity(len))
+}
