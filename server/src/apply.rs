@@ -21,11 +21,14 @@ use crate::bare::Questions;
 use crate::capabilities::Client;
 use crate::lsp::Uris;
 use crate::outbox::Outbox;
+use crate::review::Review;
 
 mod ask;
+mod decisions;
 mod disk;
 mod document;
 mod locks;
+mod pending;
 mod saving;
 mod transaction;
 
@@ -43,6 +46,7 @@ struct Parts {
     save_policy: Mutex<SavePolicy>,
     statuses: Mutex<Statuses>,
     transcripts: Mutex<BTreeSet<PathBuf>>,
+    review: Review,
 }
 
 /// The sessions' states and what the client was told of them.
@@ -56,6 +60,7 @@ impl LspEditor {
     /// The editor behind a connection, once it has said what it can do.
     pub fn new(outbox: Outbox, vfs: Vfs, uris: Arc<Uris>, client: Client) -> LspEditor {
         LspEditor(Arc::new(Parts {
+            review: Review::new(vfs.clone()),
             outbox,
             vfs,
             uris,
@@ -101,6 +106,11 @@ impl LspEditor {
                 Some(_) | None => None,
             }
         }
+    }
+
+    /// The agent's pending changes.
+    pub fn review(&self) -> &Review {
+        &self.0.review
     }
 
     /// The questions that wait for the person of a client without a frontend of ours.
@@ -187,18 +197,8 @@ impl Editor for LspEditor {
         } else {
             statuses.sessions.remove(&status.session);
         }
-        let waiting: usize = statuses.sessions.values().map(|session| session.waiting).sum();
-        let summary = StatusParams {
-            kind: "normal".to_owned(),
-            busy: statuses.sessions.values().any(|session| session.busy),
-            message: None,
-            pending_permissions: u32::try_from(waiting).unwrap_or(u32::MAX),
-            pending_hunks: 0,
-        };
-        if statuses.told.as_ref() != Some(&summary) {
-            self.0.outbox.notify("copydesk/status/didChange", &summary);
-            statuses.told = Some(summary);
-        }
+        drop(statuses);
+        self.0.tell_status();
     }
 }
 

@@ -6,12 +6,16 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use protocol::{EditorStateParams, ToolCallParams, ToolCallRef, ToolListParams, TrustParams};
+use protocol::{
+    EditorStateParams, ReviewBaseParams, ReviewBaseResult, ReviewListParams, ReviewResolveParams,
+    ReviewUndoParams, ToolCallParams, ToolCallRef, ToolListParams, TrustParams,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc::{self, Result};
 use tower_lsp::lsp_types::{
+    CodeActionKind, CodeActionParams, CodeActionResponse, CodeLens, CodeLensParams,
     DidChangeConfigurationParams, DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams,
     ExecuteCommandParams, InitializeParams, InitializeResult, InitializedParams, MessageType,
 };
@@ -21,11 +25,12 @@ use vfs::{Location, Vfs};
 pub use self::documents::DIRECT;
 use self::documents::Documents;
 use crate::apply::LspEditor;
-use crate::bare::Commands;
+use crate::bare::{Commands, Deciding};
 use crate::capabilities::Client;
 use crate::config::check;
 use crate::lsp;
 use crate::outbox::{Outbox, RpcError};
+use crate::review::plain;
 use crate::sessions::Sessions;
 
 mod documents;
@@ -59,6 +64,8 @@ struct Ready {
     client: Client,
     sessions: Arc<Sessions>,
     commands: Commands,
+    deciding: Deciding,
+    editor: Arc<LspEditor>,
 }
 
 impl Backend {
@@ -66,7 +73,7 @@ impl Backend {
     pub fn service(outbox: Outbox, vfs: Vfs, start: Start) -> LspService<Backend> {
         let backend = Backend {
             outbox,
-            documents: Documents { vfs, uris: Arc::default() },
+            documents: Documents { vfs, uris: Arc::default(), review: OnceLock::new() },
             folders: Mutex::default(),
             start,
             ready: OnceLock::new(),
@@ -90,6 +97,10 @@ impl Backend {
             .custom_method("copydesk/trust", Backend::trust)
             .custom_method("copydesk/permission/list", Backend::permission_list)
             .custom_method("copydesk/permission/remove", Backend::permission_remove)
+            .custom_method("copydesk/review/list", Backend::review_list)
+            .custom_method("copydesk/review/resolve", Backend::review_resolve)
+            .custom_method("copydesk/review/undo", Backend::review_undo)
+            .custom_method("copydesk/review/base", Backend::review_base)
             .custom_method("copydesk/editor/didChangeState", Backend::editor_state)
             .finish();
         service
@@ -99,6 +110,10 @@ impl Backend {
     pub async fn stop(&self) {
         if let Some(ready) = self.ready.get() {
             ready.sessions.shutdown().await;
+            let review = ready.editor.review().clone();
+            if let Err(error) = tokio::task::spawn_blocking(move || review.save()).await {
+                tracing::error!(%error, "pending changes were not kept");
+            }
         }
     }
 
@@ -172,6 +187,38 @@ impl Backend {
         self.answer(params, Sessions::permission_remove)
     }
 
+    async fn review_list(&self, params: Value) -> Result<Value> {
+        let params: ReviewListParams = parse(params)?;
+        reply(Ok(self.ready()?.editor.list_pending(&params)))
+    }
+
+    async fn review_resolve(&self, params: Value) -> Result<Value> {
+        let params: ReviewResolveParams = parse(params)?;
+        let ready = self.ready()?;
+        let resolved = ready.editor.resolve(params).await?;
+        ready.sessions.tell_decisions(resolved.told);
+        reply(Ok(resolved.result))
+    }
+
+    async fn review_undo(&self, params: Value) -> Result<Value> {
+        let params: ReviewUndoParams = parse(params)?;
+        reply(self.ready()?.editor.undo_decision(params).await)
+    }
+
+    async fn review_base(&self, params: Value) -> Result<Value> {
+        let params: ReviewBaseParams = parse(params)?;
+        let location = lsp::location(&params.uri);
+        let pending = self.ready()?.editor.base_text(&location);
+        let text = match pending {
+            Some(text) => text,
+            None => match self.documents.vfs.snapshot(&location) {
+                Ok(now) => now.rope.to_string(),
+                Err(error) => return Err(RpcError::failed("not-found", error.to_string()).into()),
+            },
+        };
+        reply(Ok(ReviewBaseResult { text }))
+    }
+
     async fn editor_state(&self, params: Value) {
         match parse::<EditorStateParams>(params) {
             Ok(state) => self.documents.take_editor_state(state),
@@ -215,7 +262,7 @@ impl Backend {
 impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
         let client = Client::new(&params);
-        let Documents { vfs, uris } = &self.documents;
+        let Documents { vfs, uris, .. } = &self.documents;
         vfs.set_unit(client.counting.unit);
         vfs.set_breaks(client.counting.breaks);
         let (outbox, uris) = (self.outbox.clone(), Arc::clone(uris));
@@ -227,15 +274,20 @@ impl LanguageServer for Backend {
             folders,
             settings: params.initialization_options.unwrap_or_default(),
         };
+        let _ = self.documents.review.set(editor.review().clone());
         let sessions = Arc::new((self.start)(opening));
         let result = client.initialize_result();
-        let commands = Commands::new(editor);
+        let commands = Commands::new(Arc::clone(&editor));
+        let deciding = Deciding::new(Arc::clone(&editor));
         // The router lets only the first `initialize` through.
-        let _ = self.ready.set(Ready { client, sessions, commands });
+        let _ = self.ready.set(Ready { client, sessions, commands, deciding, editor });
         Ok(result)
     }
 
     async fn initialized(&self, _: InitializedParams) {
+        if let Some(ready) = self.ready.get() {
+            ready.editor.watch_review();
+        }
         if self.ready.get().is_some_and(|ready| ready.client.watches_files) {
             let answer = self.outbox.request("client/registerCapability", watchers());
             tokio::spawn(async move {
@@ -279,10 +331,35 @@ impl LanguageServer for Backend {
         }
     }
 
+    async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
+        let location = lsp::location(params.text_document.uri.as_str());
+        Ok(as_lsp(plain::lenses(&self.ready()?.editor.pending_in(&location))))
+    }
+
+    async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
+        let location = lsp::location(params.text_document.uri.as_str());
+        let only = params.context.only.unwrap_or_default();
+        // An empty kind asks for all.
+        let wanted = |kind: &CodeActionKind| matches!(kind.as_str(), "" | "quickfix");
+        if !only.is_empty() && !only.iter().any(wanted) {
+            return Ok(None);
+        }
+        let place = |at: tower_lsp::lsp_types::Position| protocol::Position {
+            line: at.line,
+            character: at.character,
+        };
+        let range =
+            protocol::Range { start: place(params.range.start), end: place(params.range.end) };
+        Ok(as_lsp(plain::actions(&self.ready()?.editor.pending_in(&location), range)))
+    }
+
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
         let folder = self.set_folders(|_| ()).into_iter().next();
         let ready = self.ready()?;
-        match ready.commands.run(&ready.sessions, folder, &params.command, &params.arguments) {
+        let (command, arguments) = (&params.command, &params.arguments);
+        let decided = ready.deciding.run(&ready.sessions, command, arguments).await;
+        let run = || ready.commands.run(&ready.sessions, folder, command, arguments);
+        match decided.unwrap_or_else(run) {
             Ok(()) => Ok(None),
             Err(error) => {
                 // Many editors drop the error of a command.
@@ -341,6 +418,13 @@ fn watchers() -> Value {
         "method": "workspace/didChangeWatchedFiles",
         "registerOptions": {"watchers": watchers},
     }]})
+}
+
+/// A value in the types of the router.
+fn as_lsp<T: DeserializeOwned>(value: Value) -> Option<T> {
+    serde_json::from_value(value)
+        .inspect_err(|error| tracing::error!(%error, "an answer is not what the protocol says"))
+        .ok()
 }
 
 fn parse<P: DeserializeOwned>(params: Value) -> Result<P> {

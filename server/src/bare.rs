@@ -10,9 +10,12 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use vfs::Location;
 
+pub use self::deciding::Deciding;
 use crate::apply::LspEditor;
 use crate::outbox::RpcError;
 use crate::sessions::Sessions;
+
+mod deciding;
 
 /// What `workspace/executeCommand` takes.
 pub const COMMANDS: &[&str] = &[
@@ -22,6 +25,10 @@ pub const COMMANDS: &[&str] = &[
     "copydesk.deny",
     "copydesk.mode",
     "copydesk.transcript",
+    "copydesk.accept",
+    "copydesk.reject",
+    "copydesk.undo",
+    "copydesk.review",
 ];
 
 /// A message of more characters is cut, and says so; editors show it in a popup.
@@ -83,6 +90,11 @@ impl Commands {
                     .map(drop)
             }
             "copydesk.transcript" => self.transcript(sessions),
+            "copydesk.review" => {
+                let path = sessions.review_page(&self.editor.pending())?;
+                self.editor.show_document(&Location::disk(&path));
+                Ok(())
+            }
             unknown => Err(RpcError::invalid_params(format!(
                 "there is no command {unknown}; there are {}",
                 COMMANDS.join(", ")

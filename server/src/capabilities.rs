@@ -6,7 +6,8 @@ use protocol::{ClientMarkers, ServerMarkers, acp};
 use serde_json::{Value, json};
 use text::{LineBreaks, Unit};
 use tower_lsp::lsp_types::{
-    ClientCapabilities, ExecuteCommandOptions, InitializeParams, InitializeResult, OneOf,
+    ClientCapabilities, CodeActionKind, CodeActionOptions, CodeActionProviderCapability,
+    CodeLensOptions, ExecuteCommandOptions, InitializeParams, InitializeResult, OneOf,
     PositionEncodingKind, ResourceOperationKind, SaveOptions, ServerCapabilities, ServerInfo,
     TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
     TextDocumentSyncSaveOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
@@ -34,6 +35,8 @@ pub struct Client {
     pub shows_documents: bool,
     /// Whether it watches files for a server that registers for it.
     pub watches_files: bool,
+    /// Whether it asks for lenses anew on request.
+    pub refreshes_lenses: bool,
     /// Which editor it is, where that matters.
     pub editor: EditorKind,
 }
@@ -74,6 +77,10 @@ impl Client {
                 .and_then(|workspace| workspace.did_change_watched_files.as_ref())
                 .and_then(|watching| watching.dynamic_registration)
                 .unwrap_or_default(),
+            refreshes_lenses: workspace
+                .and_then(|workspace| workspace.code_lens.as_ref())
+                .and_then(|lens| lens.refresh_support)
+                .unwrap_or_default(),
             editor,
         }
     }
@@ -81,6 +88,11 @@ impl Client {
     /// Whether it answers `session/request_permission`.
     pub fn answers_permissions(&self) -> bool {
         self.markers.as_ref().is_some_and(|markers| markers.permission.is_some())
+    }
+
+    /// Whether it draws pending hunks itself.
+    pub fn reviews(&self) -> bool {
+        self.markers.as_ref().is_some_and(|markers| markers.review.is_some())
     }
 
     /// Whether it answers `copydesk/editor/save`.
@@ -109,6 +121,9 @@ impl Client {
                 position_encoding: self.encoding.clone(),
                 text_document_sync: Some(document_sync()),
                 execute_command_provider: commands,
+                code_lens_provider: (!self.reviews())
+                    .then_some(CodeLensOptions { resolve_provider: Some(false) }),
+                code_action_provider: (!self.reviews()).then(code_actions),
                 workspace: Some(WorkspaceServerCapabilities {
                     workspace_folders: Some(WorkspaceFoldersServerCapabilities {
                         supported: Some(true),
@@ -139,6 +154,13 @@ fn session_capabilities() -> acp::SessionCapabilities {
     acp::SessionCapabilities::new()
         .delete(acp::SessionDeleteCapabilities::new())
         .additional_directories(acp::SessionAdditionalDirectoriesCapabilities::new())
+}
+
+fn code_actions() -> CodeActionProviderCapability {
+    CodeActionProviderCapability::Options(CodeActionOptions {
+        code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
+        ..CodeActionOptions::default()
+    })
 }
 
 fn document_sync() -> TextDocumentSyncCapability {

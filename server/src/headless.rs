@@ -3,6 +3,7 @@
 //!
 //! Invariant: a buffer with the person's own unsaved text is never written to its file unasked.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent::editor::{
@@ -17,6 +18,7 @@ use vfs::{Dirty, DiskOp, Location, Snapshot, TextChange, Vfs};
 use crate::apply::LspEditor;
 use crate::capabilities::Client;
 use crate::outbox::Outbox;
+use crate::review::{Entered, Entry};
 
 /// Who watches, and answers questions.
 #[async_trait]
@@ -45,6 +47,11 @@ impl Headless {
         let outbox = Outbox::start(std::io::sink())?;
         let files = LspEditor::new(outbox, vfs.clone(), Arc::default(), nobody);
         Ok(Headless { vfs, files, watcher })
+    }
+
+    /// Where the changes are kept as pending, for whoever opens the folder in an editor.
+    pub fn keep_review_in(&self, path: PathBuf) {
+        self.files.review().keep_in(path);
     }
 
     /// Changes a buffer in memory, the way an editor would.
@@ -104,7 +111,17 @@ impl Editor for Headless {
             None => self.files.apply(transaction).await,
             Some(open) => {
                 let clean = self.vfs.document(location).is_some_and(|it| it.dirty == Dirty::Clean);
+                let held = self.files.review().hold([location]);
                 let mut file = self.change_buffer(&open, op)?;
+                let now = self.vfs.open_snapshot(location);
+                let edit = Entered {
+                    before: &file.before,
+                    changes: &file.changes,
+                    generation: None,
+                    now: now.as_ref(),
+                };
+                let origin = review::Origin::of(&transaction.session, &transaction.call);
+                held.enter(location, Entry::Changed, &edit, &origin);
                 if clean && self.save_one(location).is_ok() {
                     file.kept = Kept::Disk;
                 }

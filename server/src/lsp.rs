@@ -88,6 +88,17 @@ pub fn position(rope: &Rope, offset: usize, counting: Counting) -> Position {
     Position { line, character }
 }
 
+/// The bytes a range of the client's covers.
+pub fn bytes(rope: &Rope, range: Range, counting: Counting) -> std::ops::Range<usize> {
+    let breaks = counting.breaks.settled(rope);
+    let offset = |at: Position| {
+        let at = text::Position { line: at.line, character: at.character };
+        text::offset_at(rope, at, counting.unit, breaks)
+    };
+    let start = offset(range.start);
+    start..offset(range.end).max(start)
+}
+
 /// A change as the minimal, sorted edits to send for it.
 pub fn text_edits(rope: &Rope, changes: &ChangeSet, counting: Counting) -> Vec<TextEdit> {
     let counting = Counting { breaks: counting.breaks.settled(rope), ..counting };

@@ -13,6 +13,7 @@ mod logging;
 mod lsp;
 mod lsp_server;
 mod outbox;
+mod review;
 mod sessions;
 mod transport;
 

@@ -291,6 +291,28 @@ impl Sessions {
         futures::future::join_all(sessions.iter().map(Session::close)).await;
     }
 
+    /// Tells the agents of these sessions what the person decided, with their next request.
+    pub fn tell_decisions(&self, told: Vec<(String, String)>) {
+        for (id, text) in told {
+            match self.session(&id) {
+                Ok(session) => session.shared.note(text),
+                Err(_) => tracing::debug!(id, "a decision is about a session that is not open"),
+            }
+        }
+    }
+
+    /// Writes a page of the pending changes.
+    pub fn review_page(&self, files: &[protocol::ReviewFile]) -> Result<PathBuf, RpcError> {
+        let failed = |reason: String| RpcError::failed("invalid", reason);
+        let folder = self.lock().sources.folders.first().cloned();
+        let state = self.world.state.as_ref().zip(folder);
+        let (state, folder) = state.ok_or_else(|| failed("this run keeps no files".to_owned()))?;
+        let path = agent::store::project_dir(state, &folder).join("review.md");
+        let page = crate::review::plain::page(files);
+        vfs::state::write_private(&path, page.as_bytes()).map_err(|it| failed(it.to_string()))?;
+        Ok(path)
+    }
+
     /// Configuration in force.
     pub fn world(&self) -> &Arc<World> {
         &self.world

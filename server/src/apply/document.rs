@@ -43,6 +43,8 @@ const STALE_BYTES: usize = 8 * 1024;
 pub struct Landed {
     /// The text just before the edit.
     pub before: Rope,
+    /// The document's generation then.
+    pub generation: u64,
     /// The edit, over `before`.
     pub changes: ChangeSet,
     /// What the buffer was before it.
@@ -367,5 +369,12 @@ fn landed(fitted: Fitted, now: Snapshot) -> Landed {
     let after = fitted.ours.apply(&fitted.now.rope);
     let since = ChangeSet::between(&after, &now.rope);
     let inverse = fitted.ours.invert(&fitted.now.rope).rebase(&since).ok();
-    Landed { before: fitted.now.rope, changes: fitted.ours, buffer: fitted.buffer, now, inverse }
+    Landed {
+        before: fitted.now.rope,
+        generation: fitted.generation,
+        changes: fitted.ours,
+        buffer: fitted.buffer,
+        now,
+        inverse,
+    }
 }

@@ -10,6 +10,7 @@ use vfs::{Dirty, DiskOp, Location, Snapshot, Undo};
 use super::Parts;
 use super::disk::{DiskStep, emptied};
 use super::document::Landed;
+use crate::review::{Entered, Entry, Held};
 
 /// Larger files are deleted without keeping their bytes for undo; they are not text.
 const MAX_KEPT: u64 = 64 << 20;
@@ -36,17 +37,24 @@ impl Parts {
         transaction: Transaction,
         cancelled: &CancellationToken,
     ) -> Result<Applied, ApplyError> {
-        let Transaction { label, ops, approval, .. } = transaction;
+        let Transaction { session, call, label, ops, approval } = transaction;
+        let origin_of_edit = review::Origin::of(&session, &call);
         let locations: Vec<Location> = ops.iter().map(location).cloned().collect();
         let _locks = self.locks.take(locations.iter().chain(ops.iter().filter_map(origin))).await;
+        let kinds: Vec<Kind> = ops.iter().map(Kind::of).collect();
         let steps: Vec<Step> = ops.into_iter().map(|op| self.plan(op)).collect::<Result<_, _>>()?;
+        let held = self.review.hold(&locations);
         if cancelled.is_cancelled() {
             return Err(ApplyError::Cancelled);
         }
         let mut done = Done::default();
         if let Err(error) = self.carry_out(&label, &locations, &steps, &mut done, cancelled).await {
+            held.failed();
             return Err(self.take_back(&label, error, done).await);
         }
+        self.enter(&held, (&locations, &steps, kinds), &done, &origin_of_edit);
+        drop(held);
+        self.publish(&locations.iter().cloned().collect());
         Ok(self.settle(locations, steps, done, approval).await)
     }
 
@@ -107,7 +115,7 @@ impl Parts {
     }
 
     /// Whether an edit goes through the editor. One that cannot edit keeps its unsaved text.
-    fn edits_in_editor(&self, location: &Location) -> Result<bool, ApplyError> {
+    pub(super) fn edits_in_editor(&self, location: &Location) -> Result<bool, ApplyError> {
         match self.vfs.document(location) {
             None => Ok(false),
             Some(_) if self.client.applies_edits => Ok(true),
@@ -149,7 +157,7 @@ impl Parts {
         Ok(())
     }
 
-    async fn delete_open(
+    pub(super) async fn delete_open(
         &self,
         label: &str,
         location: &Location,
@@ -209,6 +217,48 @@ impl Parts {
         }
     }
 
+    /// Enters what was done as pending.
+    fn enter(
+        &self,
+        held: &Held,
+        (locations, steps, kinds): (&[Location], &[Step], Vec<Kind>),
+        done: &Done,
+        origin: &review::Origin,
+    ) {
+        for (index, ((location, step), kind)) in locations.iter().zip(steps).zip(kinds).enumerate()
+        {
+            let removal = |path: &std::path::Path| {
+                let undo = done.written.as_ref()?;
+                let entry = undo.entries.iter().find(|entry| entry.path == path)?;
+                Some(Undo { entries: vec![entry.clone()], folders: Vec::new() })
+            };
+            let entry = match kind {
+                Kind::Modify => Entry::Changed,
+                Kind::Create => Entry::Created,
+                Kind::Delete => Entry::Deleted(location.path().and_then(removal)),
+                Kind::Move(from) => Entry::Moved(from),
+            };
+            match step {
+                Step::Document { .. } => {
+                    let Some((_, landed)) = done.landed.iter().find(|(of, _)| *of == index) else {
+                        continue;
+                    };
+                    held.enter(location, entry, &landed.entered(), origin);
+                }
+                Step::Disk(step) => {
+                    let DiskStep { before, changes, .. } = &**step;
+                    let edit = Entered { before, changes, generation: None, now: None };
+                    held.enter(location, entry, &edit, origin);
+                }
+                Step::DeleteOpen { before } => {
+                    let changes = &emptied(before);
+                    let edit = Entered { before, changes, generation: None, now: None };
+                    held.enter(location, entry, &edit, origin);
+                }
+            }
+        }
+    }
+
     /// Saves where the policy says so and sums up.
     async fn settle(
         &self,
@@ -237,6 +287,37 @@ impl Parts {
             files.push(AppliedFile { location, before, after, changes, kept });
         }
         Applied { files }
+    }
+}
+
+/// What an operation is, once its contents have been taken out.
+enum Kind {
+    Modify,
+    Create,
+    Delete,
+    Move(Location),
+}
+
+impl Kind {
+    fn of(op: &FileOp) -> Kind {
+        match op {
+            FileOp::Modify { .. } => Kind::Modify,
+            FileOp::Create { .. } => Kind::Create,
+            FileOp::Delete { .. } => Kind::Delete,
+            FileOp::Move { from, .. } => Kind::Move(from.clone()),
+        }
+    }
+}
+
+impl Landed {
+    /// The edit as the ledger takes it.
+    pub(super) fn entered(&self) -> Entered<'_> {
+        Entered {
+            before: &self.before,
+            generation: Some(self.generation),
+            changes: &self.changes,
+            now: Some(&self.now),
+        }
     }
 }
 

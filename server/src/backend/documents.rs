@@ -4,7 +4,7 @@
 //! where the client's bookkeeping makes no sense: it is what the person sees.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use protocol::{DocumentState, EditorStateParams, Position, Range};
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use vfs::{EditorState, Eol, TextChange, Vfs};
 
 use super::Backend;
 use crate::lsp::{self, Uris};
+use crate::review::Review;
 use crate::transport::Direct;
 
 /// The notifications that skip the router. Before `initialize` none of them means anything.
@@ -37,6 +38,8 @@ pub struct Documents {
     pub vfs: Vfs,
     /// Their names.
     pub uris: Arc<Uris>,
+    /// What is pending in them, once there is a client.
+    pub review: OnceLock<Review>,
 }
 
 impl Backend {
@@ -105,7 +108,8 @@ impl Documents {
     fn opened(&self, document: &TextDocument<'_>) {
         let location = self.uris.opened(&document.uri);
         let version = document.version.unwrap_or_default();
-        self.vfs.open(location, &document.language_id, version, &document.text);
+        self.vfs.open(location.clone(), &document.language_id, version, &document.text);
+        self.touched(&location);
     }
 
     fn changed(&self, document: &Versioned<'_>, changes: Vec<ContentChange>) {
@@ -115,12 +119,20 @@ impl Documents {
         if let Err(error) = self.vfs.change(&location, version, changes) {
             tracing::warn!(%error, "the editor's document versions are out of order");
         }
+        self.touched(&location);
     }
 
     fn closed(&self, document: &Identified<'_>) {
         let location = lsp::location(&document.uri);
         self.vfs.close(&location);
         self.uris.closed(&location);
+        self.touched(&location);
+    }
+
+    fn touched(&self, location: &vfs::Location) {
+        if let Some(review) = self.review.get() {
+            review.touch(location);
+        }
     }
 }
 

@@ -27,6 +27,10 @@ pub fn run(level: Option<&str>) -> ExitCode {
     };
     let start = move |opening: Opening| {
         let Opening { editor, vfs, folders, settings } = opening;
+        if let (Some(state), Some(folder)) = (state_dir(), folders.first()) {
+            let path = agent::store::project_dir(&state, folder).join("review.json");
+            editor.review().keep_in(path);
+        }
         let recovering = vfs.clone();
         tokio::task::spawn_blocking(move || super::boot::recover(&recovering));
         let world =

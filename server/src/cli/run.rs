@@ -55,6 +55,9 @@ pub async fn run_prompt(run: Run, supervisor: Supervisor) -> ExitCode {
         Ok(editor) => editor,
         Err(err) => return fail(&err.to_string()),
     };
+    if let Some(state) = state_dir() {
+        editor.keep_review_in(agent::store::project_dir(&state, &root).join("review.json"));
+    }
     let mut settings = serde_json::Map::new();
     if let Some(model) = run.model {
         settings.insert("model".into(), json!(model));

@@ -49,7 +49,11 @@ pub fn environment(shared: &Arc<Shared>) -> String {
 }
 
 /// A prompt as a message. `first` is said before it.
-pub fn user_message(prompt: &Prompt, first: Option<String>, chosen: &Chosen) -> Message {
+pub fn user_message(
+    prompt: &Prompt,
+    first: impl IntoIterator<Item = String>,
+    chosen: &Chosen,
+) -> Message {
     let mut parts: Vec<Part> = first.into_iter().map(|text| Part::Text { text }).collect();
     parts.extend(prompt.content.iter().map(|it| part(it, chosen)));
     Message { role: Role::User, parts }

@@ -75,11 +75,19 @@ struct Control {
     cwd: PathBuf,
     rules: Vec<Rule>,
     edited: BTreeSet<Location>,
-    queue: VecDeque<Prompt>,
+    mail: Mail,
     history: Vec<Message>,
     turn: Option<CancellationToken>,
     waiting: i64,
     closed: bool,
+}
+
+/// What waits to be delivered.
+#[derive(Default)]
+struct Mail {
+    prompts: VecDeque<Prompt>,
+    /// What the model is told with its next request, without a turn of its own.
+    notes: Vec<String>,
 }
 
 /// A prompt that waits for its turn.
@@ -150,7 +158,7 @@ impl Session {
                 cwd: start.place.cwd,
                 rules: Vec::new(),
                 edited: BTreeSet::new(),
-                queue: VecDeque::new(),
+                mail: Mail::default(),
                 history: start.history,
                 turn: None,
                 waiting: 0,
@@ -173,9 +181,9 @@ impl Session {
             && let Some(turn) = &control.turn
         {
             turn.cancel();
-            control.queue.push_front(prompt);
+            control.mail.prompts.push_front(prompt);
         } else {
-            control.queue.push_back(prompt);
+            control.mail.prompts.push_back(prompt);
         }
         drop(control);
         self.shared.wake.notify_one();
@@ -185,7 +193,7 @@ impl Session {
     pub fn tell(&self, text: String) {
         let content = vec![ContentBlock::from(text)];
         let prompt = Prompt { id: new_id("note"), content, delivery: Delivery::Steer };
-        self.shared.lock().queue.push_back(prompt);
+        self.shared.lock().mail.prompts.push_back(prompt);
         self.shared.wake.notify_one();
     }
 
@@ -193,8 +201,8 @@ impl Session {
     pub fn cancel_turn(&self) {
         let undelivered = {
             let mut control = self.shared.lock();
-            let waiting = !control.queue.is_empty();
-            control.queue.clear();
+            let waiting = !control.mail.prompts.is_empty();
+            control.mail.prompts.clear();
             if let Some(turn) = &control.turn {
                 turn.cancel();
             }
@@ -367,12 +375,23 @@ impl Shared {
         self.lock().history.push(message);
     }
 
+    /// Tells the model something with its next request, whenever that is.
+    pub fn note(&self, text: String) {
+        self.lock().mail.notes.push(text);
+    }
+
+    /// What the model is to be told now.
+    pub fn take_notes(&self) -> Option<String> {
+        let notes = std::mem::take(&mut self.lock().mail.notes);
+        (!notes.is_empty()).then(|| notes.join("\n"))
+    }
+
     /// Prompts that are to be delivered with the next model request.
     pub fn take_steering(&self) -> Vec<Prompt> {
         let mut control = self.lock();
         let (now, later): (Vec<Prompt>, Vec<Prompt>) =
-            control.queue.drain(..).partition(|it| it.delivery == Delivery::Steer);
-        control.queue = later.into();
+            control.mail.prompts.drain(..).partition(|it| it.delivery == Delivery::Steer);
+        control.mail.prompts = later.into();
         now
     }
 
@@ -418,7 +437,7 @@ async fn drive(shared: Arc<Shared>) {
             if control.closed {
                 return;
             }
-            control.queue.pop_front().map(|prompt| {
+            control.mail.prompts.pop_front().map(|prompt| {
                 let cancel = CancellationToken::new();
                 control.turn = Some(cancel.clone());
                 (prompt, cancel)
@@ -441,7 +460,7 @@ fn end_turn(shared: &Arc<Shared>, stop: StopReason) {
     shared.transcript.sync();
     let more = {
         let mut control = shared.lock();
-        let more = !control.queue.is_empty() && !control.closed;
+        let more = !control.mail.prompts.is_empty() && !control.closed;
         if !more {
             control.turn = None;
         }

@@ -161,7 +161,12 @@ pub fn load(dir: &Path) -> std::io::Result<Loaded> {
 
 /// Where the sessions of a workspace are kept: `<state>/projects/<key>/sessions`.
 pub fn sessions_dir(state: &Path, root: &Path) -> PathBuf {
-    state.join("projects").join(project_key(root)).join("sessions")
+    project_dir(state, root).join("sessions")
+}
+
+/// Where what belongs to a workspace is kept.
+pub fn project_dir(state: &Path, root: &Path) -> PathBuf {
+    state.join("projects").join(project_key(root))
 }
 
 /// A folder name for a workspace: readable, and unlike any other's.

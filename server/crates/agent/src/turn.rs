@@ -50,6 +50,10 @@ async fn converse(
 ) -> StopReason {
     begin(shared, &prompt, chosen);
     for _ in 0..MAX_REQUESTS {
+        if let Some(note) = shared.take_notes() {
+            let parts = vec![Part::Text { text: note }];
+            shared.remember_message(Message { role: Role::User, parts });
+        }
         for steering in shared.take_steering() {
             shared.remember_message(prompt::user_message(&steering, None, chosen));
         }
@@ -106,7 +110,8 @@ struct ModelCall {
 fn begin(shared: &Arc<Shared>, prompt: &Prompt, chosen: &Chosen) {
     let first = shared.history().is_empty();
     let environment = first.then(|| prompt::environment(shared));
-    shared.remember_message(prompt::user_message(prompt, environment, chosen));
+    let facts = environment.into_iter().chain(shared.take_notes());
+    shared.remember_message(prompt::user_message(prompt, facts, chosen));
     if first {
         let title = title_of(prompt);
         shared.transcript.record(&Record::Title { title: title.clone() });

@@ -8,6 +8,8 @@ pub use agent_client_protocol_schema as schema;
 pub use agent_client_protocol_schema::v2 as acp;
 
 pub use copydesk::*;
+pub use review::*;
 
 mod copydesk;
 pub mod methods;
+mod review;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::{acp, copydesk};
+use crate::{acp, copydesk, review};
 
 /// One method of the wire.
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +138,28 @@ pub const METHODS: &[Method] = &[
         "copydesk/permission/remove",
         "Forgets a remembered rule. A rule of a configuration file is removed in the file.",
     ),
+    request::<review::ReviewListParams, review::ReviewListResult>(
+        Sender::Client,
+        "copydesk/review/list",
+        "Lists the agent's changes that wait for the person, by file. Ids are stable while hunks \
+         move; ranges hold for the version beside them.",
+    ),
+    request::<review::ReviewResolveParams, review::ReviewResolveResult>(
+        Sender::Client,
+        "copydesk/review/resolve",
+        "Accepts or rejects hunks, in any order. Answered when the text is in the document. What \
+         the person typed inside a rejected hunk stays, and is said in `conflicts`.",
+    ),
+    request::<review::ReviewUndoParams, review::ReviewUndoResult>(
+        Sender::Client,
+        "copydesk/review/undo",
+        "Takes a decision back. Answered when the text is in the document.",
+    ),
+    request::<review::ReviewBaseParams, review::ReviewBaseResult>(
+        Sender::Client,
+        "copydesk/review/base",
+        "Gives a file's text without the pending changes, for diff editors.",
+    ),
     notification::<copydesk::EditorStateParams>(
         Sender::Client,
         "copydesk/editor/didChangeState",
@@ -159,6 +181,12 @@ pub const METHODS: &[Method] = &[
         Sender::Server,
         "copydesk/editor/save",
         "Asks the editor to save documents. Needs the marker `save`.",
+    ),
+    notification::<review::ReviewChangedParams>(
+        Sender::Server,
+        "copydesk/review/didChange",
+        "Hunks came, went or moved: the files that changed, each with all its hunks; a file \
+         without hunks has none left. Needs the marker `review`.",
     ),
     notification::<copydesk::RequestResolvedParams>(
         Sender::Server,

@@ -1,0 +1,325 @@
+//! Decisions on pending hunks, carried out in documents and files.
+//!
+//! Invariant: a decision counts once the text is where it belongs; what fails stays pending and is
+//! said. Nothing the person typed goes with a rejected hunk.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agent::editor::{ApplyError, Approval};
+use agent::settings::SavePolicy;
+use protocol::{
+    ReviewConflict, ReviewResolveParams, ReviewResolveResult, ReviewUndoParams, ReviewUndoResult,
+};
+use review::{Decision, HunkId, Ledger, Pick, Plan, State};
+use std::sync::PoisonError;
+use text::{ChangeSet, Edit};
+use tokio_util::sync::CancellationToken;
+use vfs::{Dirty, Location, Undo};
+
+use super::disk::DiskStep;
+use super::document::Landed;
+use super::{LspEditor, Parts};
+use crate::outbox::RpcError;
+use crate::review::lines::Told;
+use crate::review::{Entered, Held};
+
+/// What a decision came to, and what each session's agent is to be told of it.
+pub struct Resolved {
+    /// For the client.
+    pub result: ReviewResolveResult,
+    /// By session.
+    pub told: Vec<(String, String)>,
+}
+
+/// How a plan was carried out.
+enum Carried {
+    Document(Box<Landed>),
+    Disk(Box<DiskStep>),
+    /// The file came or went; its text is told by the decision.
+    File,
+}
+
+impl LspEditor {
+    /// `copydesk/review/resolve`.
+    pub async fn resolve(&self, params: ReviewResolveParams) -> Result<Resolved, RpcError> {
+        let decision = match params.action.as_str() {
+            "accept" => Decision::Accept,
+            "reject" => Decision::Reject,
+            other => {
+                return Err(RpcError::invalid_params(format!(
+                    "action: there is no `{other}`; use accept or reject"
+                )));
+            }
+        };
+        let parts = &self.0;
+        parts.review.follow_all();
+        let (picks, token) = {
+            let mut table = parts.review.table();
+            if params.expected_rev.is_some_and(|rev| rev != table.ledger.rev()) {
+                return Err(RpcError {
+                    code: -32801,
+                    message: "the pending changes are not those of expectedRev any more".to_owned(),
+                    data: Some(serde_json::json!({"kind": "stale"})),
+                });
+            }
+            let picks = parts.wire().picks(&table, &params.items)?;
+            (picks, table.ledger.token())
+        };
+        let picked = parts.review.table().ledger.pick(&picks);
+        let mut conflicts = unknown(&picks, &picked);
+        let mut resolved = Vec::new();
+        let mut told = Told::default();
+        for (location, ids) in &picked {
+            match parts.decide(location, ids, decision, token, &mut told).await {
+                Ok(kept) => {
+                    resolved.extend(ids.iter().cloned());
+                    conflicts.extend(kept);
+                }
+                Err(error) => {
+                    let reason = error.to_string();
+                    let failed = |id: &HunkId| ReviewConflict {
+                        hunk_id: id.clone(),
+                        reason: reason.clone(),
+                    };
+                    conflicts.extend(ids.iter().map(failed));
+                }
+            }
+        }
+        parts.publish(&picked.into_keys().collect());
+        let rev = parts.review.table().ledger.rev();
+        let undo_token = format!("undo-{token}");
+        let told = told.messages(params.comment.as_deref());
+        Ok(Resolved { result: ReviewResolveResult { rev, resolved, conflicts, undo_token }, told })
+    }
+
+    /// `copydesk/review/undo`.
+    pub async fn undo_decision(
+        &self,
+        params: ReviewUndoParams,
+    ) -> Result<ReviewUndoResult, RpcError> {
+        let parts = &self.0;
+        parts.review.follow_all();
+        let unknown = || {
+            RpcError::failed(
+                "not-found",
+                format!("there is nothing to undo by {}", params.undo_token),
+            )
+        };
+        let token: u64 = params
+            .undo_token
+            .strip_prefix("undo-")
+            .and_then(|it| it.parse().ok())
+            .ok_or_else(unknown)?;
+        let files = parts.review.table().ledger.plan_undo(token);
+        if files.is_empty() {
+            return Err(unknown());
+        }
+        let mut failed = None;
+        for part in &files {
+            if let Err(error) = parts.undo_in(&part.file, token).await {
+                failed = Some(error);
+            }
+        }
+        parts.publish(&files.into_iter().map(|part| part.file).collect());
+        match failed {
+            None => Ok(ReviewUndoResult { rev: parts.review.table().ledger.rev() }),
+            Some(error) => Err(RpcError::failed("stale", error.to_string())),
+        }
+    }
+
+    /// `copydesk/review/base`; `None` where nothing is pending.
+    pub fn base_text(&self, location: &Location) -> Option<String> {
+        self.0.review.follow_all();
+        let table = self.0.review.table();
+        table.ledger.base(location).map(ToString::to_string)
+    }
+}
+
+impl Parts {
+    /// Decides on hunks of one file; gives what is to be said of those that kept typed text.
+    async fn decide(
+        &self,
+        location: &Location,
+        ids: &BTreeSet<HunkId>,
+        decision: Decision,
+        token: u64,
+        told: &mut Told,
+    ) -> Result<Vec<ReviewConflict>, ApplyError> {
+        let _lock = self.locks.take([location]).await;
+        let held = self.review.hold([location]);
+        let mut kept = Vec::new();
+        {
+            let table = self.review.table();
+            let empty = text::Rope::new();
+            let text = table.ledger.current(location).unwrap_or(&empty);
+            let hunks = table.ledger.view(location).map(|it| it.hunks).unwrap_or_default();
+            for hunk in hunks.iter().filter(|hunk| ids.contains(&hunk.id)) {
+                told.add(&location.to_string(), text, hunk, decision);
+                if decision == Decision::Reject && hunk.state == State::Conflict {
+                    let reason = "what you wrote inside it was kept".to_owned();
+                    kept.push(ReviewConflict { hunk_id: hunk.id.clone(), reason });
+                }
+            }
+        }
+        match decision {
+            Decision::Accept => {
+                held.decide(location, None, |ledger| {
+                    ledger.decide(location, ids, decision, token);
+                });
+            }
+            Decision::Reject => {
+                let plan = self.review.table().ledger.plan_reject(location, ids);
+                let decide = |ledger: &mut Ledger<Location>| {
+                    ledger.decide(location, ids, decision, token);
+                };
+                self.carry_out_plan("Reject the agent's change", location, plan, &held, decide)
+                    .await?;
+            }
+        }
+        drop(held);
+        self.save_decided(location).await;
+        Ok(kept)
+    }
+
+    async fn undo_in(&self, location: &Location, token: u64) -> Result<(), ApplyError> {
+        let _lock = self.locks.take([location]).await;
+        let held = self.review.hold([location]);
+        let plans = self.review.table().ledger.plan_undo(token);
+        let plan = plans.into_iter().find(|it| it.file == *location).and_then(|it| it.plan);
+        let undo = |ledger: &mut Ledger<Location>| ledger.undo(location, token);
+        self.carry_out_plan("Undo a review decision", location, plan, &held, undo).await
+    }
+
+    /// Does to a file what a decision needs, then lets the ledger know.
+    async fn carry_out_plan(
+        &self,
+        label: &str,
+        location: &Location,
+        plan: Option<Plan>,
+        held: &Held,
+        decide: impl FnOnce(&mut Ledger<Location>),
+    ) -> Result<(), ApplyError> {
+        let carried = match plan {
+            None => Ok(Carried::File),
+            Some(Plan::Text(changes)) if changes.is_identity() => Ok(Carried::File),
+            Some(Plan::Text(changes)) => self.change_text(label, location, &changes).await,
+            Some(Plan::Create(text)) => {
+                self.bring_back(location, &text, held.deleted(location)).await
+            }
+            Some(Plan::Delete) => self.take_away(label, location).await,
+        };
+        let carried = carried.inspect_err(|_| held.failed())?;
+        match &carried {
+            Carried::Document(landed) => held.decide(location, Some(&landed.entered()), decide),
+            Carried::Disk(step) => {
+                let DiskStep { before, changes, .. } = &**step;
+                let edit = Entered { before, changes, generation: None, now: None };
+                held.decide(location, Some(&edit), decide);
+            }
+            Carried::File => held.decide(location, None, decide),
+        }
+        if let Carried::Document(landed) = carried {
+            // The person decided this very change.
+            self.keep(location, landed.buffer, Approval::Person).await;
+        }
+        Ok(())
+    }
+
+    async fn change_text(
+        &self,
+        label: &str,
+        location: &Location,
+        changes: &ChangeSet,
+    ) -> Result<Carried, ApplyError> {
+        let base = self.vfs.snapshot(location).map_err(|error| ApplyError::Refused {
+            location: location.clone(),
+            reason: error.to_string(),
+        })?;
+        if base.rope.len_bytes() != changes.len_before() {
+            let reason = "it changed just now; try again".to_owned();
+            return Err(ApplyError::Refused { location: location.clone(), reason });
+        }
+        if self.edits_in_editor(location)? {
+            let never = CancellationToken::new();
+            let landed = self.change_document(label, &base, changes, &never).await?;
+            return Ok(Carried::Document(Box::new(landed)));
+        }
+        let step = self.plan_edit(&base, changes)?;
+        self.commit(step.ops.clone()).await?;
+        Ok(Carried::Disk(Box::new(step)))
+    }
+
+    /// Makes a file again, from its own bytes where they are known.
+    async fn bring_back(
+        &self,
+        location: &Location,
+        text: &str,
+        undo: Option<Undo>,
+    ) -> Result<Carried, ApplyError> {
+        if let Some(undo) = undo
+            && self.revert(undo).await.is_ok()
+        {
+            return Ok(Carried::File);
+        }
+        let on_disk = location.path().is_some_and(|path| self.vfs.link_stat(path).is_ok());
+        if on_disk {
+            let reason = "there is another file of that name now".to_owned();
+            return Err(ApplyError::Refused { location: location.clone(), reason });
+        }
+        let step = self.plan_create(location, text)?;
+        self.commit(step.ops).await?;
+        Ok(Carried::File)
+    }
+
+    async fn take_away(&self, label: &str, location: &Location) -> Result<Carried, ApplyError> {
+        let never = CancellationToken::new();
+        let on_disk = location.path().is_some_and(|path| self.vfs.link_stat(path).is_ok());
+        match self.vfs.open_snapshot(location) {
+            Some(open) if on_disk && !open.is_unsaved() && self.client.deletes_files => {
+                self.delete_open(label, location, &never).await?;
+                Ok(Carried::File)
+            }
+            Some(open) if self.client.applies_edits && (open.is_unsaved() || !on_disk) => {
+                let len = open.rope.len_bytes();
+                let all = ChangeSet::new(len, vec![Edit::new(0..len, "")]);
+                let all = all.unwrap_or_else(|_| ChangeSet::identity(len));
+                self.change_text(label, location, &all).await
+            }
+            Some(_) | None => {
+                let step = self.plan_delete(location)?;
+                self.commit(step.ops).await?;
+                Ok(Carried::File)
+            }
+        }
+    }
+
+    /// Saves a buffer with nothing left to decide, where only our own edits are unsaved.
+    async fn save_decided(&self, location: &Location) {
+        let policy = *self.save_policy.lock().unwrap_or_else(PoisonError::into_inner);
+        let ours = self.vfs.document(location).is_some_and(|it| it.dirty == Dirty::Ours);
+        let pending = self.review.table().ledger.is_pending(location);
+        let on_disk = location.path().is_some();
+        match policy {
+            SavePolicy::Never => {}
+            SavePolicy::IfWasClean | SavePolicy::Always => {
+                if ours && !pending && on_disk && self.client.saves() {
+                    self.save(std::slice::from_ref(location)).await;
+                }
+            }
+        }
+    }
+}
+
+/// Hunks asked for by name that are not pending.
+fn unknown(
+    picks: &[Pick<Location>],
+    picked: &BTreeMap<Location, BTreeSet<HunkId>>,
+) -> Vec<ReviewConflict> {
+    let missing = |pick: &Pick<Location>| match pick {
+        Pick::Hunk(id) if !picked.values().any(|ids| ids.contains(id)) => Some(id.clone()),
+        Pick::Hunk(_) | Pick::File(_) | Pick::Range(..) | Pick::Session(_) | Pick::All => None,
+    };
+    let reason = "it is not pending: it was decided on, or is gone from the text".to_owned();
+    let conflict = |hunk_id| ReviewConflict { hunk_id, reason: reason.clone() };
+    picks.iter().filter_map(missing).map(conflict).collect()
+}

@@ -1,0 +1,161 @@
+//! Telling the client of pending hunks, in its own protocol or in plain LSP.
+
+use std::collections::BTreeSet;
+
+use protocol::{ReviewChangedParams, ReviewFile, ReviewListParams, ReviewListResult, StatusParams};
+use std::sync::PoisonError;
+use vfs::Location;
+
+use super::{LspEditor, Parts};
+use crate::review::plain;
+use crate::review::wire::Wire;
+
+/// How long changes gather before they are told: shorter than a glance, longer than a burst of
+/// keys.
+const GATHER: std::time::Duration = std::time::Duration::from_millis(60);
+/// What one notification may carry, beside what its envelope takes.
+const MAX_TOLD: usize = 56 * 1024;
+
+impl LspEditor {
+    /// Follows documents with pending hunks from now on, and tells of those left from before.
+    pub fn watch_review(&self) {
+        let parts = std::sync::Arc::clone(&self.0);
+        tokio::spawn(async move {
+            let first = std::sync::Arc::clone(&parts);
+            let listing = tokio::task::spawn_blocking(move || {
+                first.review.follow_all();
+                first.pending_files()
+            });
+            if let Ok(files) = listing.await
+                && !files.is_empty()
+            {
+                parts.publish(&files);
+            }
+            loop {
+                parts.review.touched().await;
+                tokio::time::sleep(GATHER).await;
+                let following = std::sync::Arc::clone(&parts);
+                let followed =
+                    tokio::task::spawn_blocking(move || following.review.follow_touched());
+                if let Ok(changed) = followed.await
+                    && !changed.is_empty()
+                {
+                    parts.publish(&changed);
+                }
+            }
+        });
+    }
+
+    /// The pending hunks of one document.
+    pub fn pending_in(&self, location: &Location) -> ReviewFile {
+        self.0.review.follow_all();
+        let table = self.0.review.table();
+        self.0.wire().file_at(&table, location)
+    }
+
+    /// `copydesk/review/list`.
+    pub fn list_pending(&self, params: &ReviewListParams) -> ReviewListResult {
+        let mut files = self.pending();
+        let wanted = params.uri.as_deref().map(crate::lsp::location);
+        files.retain(|file| {
+            wanted.as_ref().is_none_or(|wanted| crate::lsp::location(&file.uri) == *wanted)
+        });
+        let table = self.0.review.table();
+        if let Some(session) = &params.session_id {
+            let picked = table.ledger.pick(&[review::Pick::Session(session.clone())]);
+            let ids: BTreeSet<_> = picked.into_values().flatten().collect();
+            for file in &mut files {
+                file.hunks.retain(|hunk| ids.contains(&hunk.hunk_id));
+            }
+            files.retain(|file| !file.hunks.is_empty());
+        }
+        ReviewListResult { rev: table.ledger.rev(), files }
+    }
+
+    /// All pending hunks.
+    pub fn pending(&self) -> Vec<ReviewFile> {
+        self.0.review.follow_all();
+        let table = self.0.review.table();
+        self.0.wire().files(&table)
+    }
+}
+
+impl Parts {
+    pub(super) fn wire(&self) -> Wire<'_> {
+        Wire { uris: &self.uris, counting: self.client.counting, vfs: &self.vfs }
+    }
+
+    pub(super) fn pending_files(&self) -> BTreeSet<Location> {
+        self.review.table().ledger.list().into_iter().map(|view| view.file).collect()
+    }
+
+    /// Tells the client of the hunks of these files, and keeps them for the next start.
+    pub(super) fn publish(&self, changed: &BTreeSet<Location>) {
+        self.review.save_soon();
+        let (rev, files) = {
+            let table = self.review.table();
+            let wire = self.wire();
+            let files: Vec<ReviewFile> =
+                changed.iter().map(|location| wire.file_at(&table, location)).collect();
+            (table.ledger.rev(), files)
+        };
+        if self.client.reviews() {
+            self.tell_hunks(rev, files);
+        } else {
+            for file in &files {
+                self.outbox.notify("textDocument/publishDiagnostics", plain::diagnostics(file));
+            }
+            if self.client.refreshes_lenses {
+                let refreshed = self.outbox.request("workspace/codeLens/refresh", serde_json::json!({}));
+                tokio::spawn(async move {
+                    if let Err(error) = refreshed.await {
+                        tracing::debug!(%error, "the client does not refresh lenses");
+                    }
+                });
+            }
+        }
+        self.tell_status();
+    }
+
+    /// In as many notifications as their size asks for.
+    fn tell_hunks(&self, rev: u64, files: Vec<ReviewFile>) {
+        let mut batch = Vec::new();
+        let mut size = 0;
+        for file in files {
+            let own: usize =
+                file.hunks.iter().map(|it| it.old_text.len() + it.new_text.len() + 600).sum();
+            if size + own > MAX_TOLD && !batch.is_empty() {
+                let files = std::mem::take(&mut batch);
+                self.outbox.notify("copydesk/review/didChange", ReviewChangedParams { rev, files });
+                size = 0;
+            }
+            size += own;
+            batch.push(file);
+        }
+        if !batch.is_empty() {
+            let told = ReviewChangedParams { rev, files: batch };
+            self.outbox.notify("copydesk/review/didChange", told);
+        }
+    }
+
+    /// Tells a frontend of ours what a status bar shows, where that changed.
+    pub(super) fn tell_status(&self) {
+        if self.client.markers.is_none() {
+            return;
+        }
+        let hunks = self.review.table().ledger.pending();
+        let mut statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting: usize = statuses.sessions.values().map(|session| session.waiting).sum();
+        let summary = StatusParams {
+            kind: "normal".to_owned(),
+            busy: statuses.sessions.values().any(|session| session.busy),
+            message: None,
+            pending_permissions: u32::try_from(waiting).unwrap_or(u32::MAX),
+            pending_hunks: u32::try_from(hunks).unwrap_or(u32::MAX),
+        };
+        if statuses.told.as_ref() != Some(&summary) {
+            self.outbox.notify("copydesk/status/didChange", &summary);
+            statuses.told = Some(summary);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The agent's pending changes beside the documents they are in.
+//!
+//! Invariant: while nobody holds a document, what the ledger knows of it follows the document store
+//! through every step; a document is held from before an edit of ours until it has been entered.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use review::{Edited, Existence, Ledger, Origin};
+use text::{ChangeSet, Rope};
+use tokio::sync::Notify;
+use vfs::{Location, Snapshot, Source, Undo, Vfs};
+
+mod kept;
+pub mod lines;
+pub mod plain;
+pub mod wire;
+
+/// The ledger of one process. Cloning shares it.
+#[derive(Clone)]
+pub struct Review(Arc<Parts>);
+
+struct Parts {
+    vfs: Vfs,
+    table: Mutex<Table>,
+    /// Files whose changes matter; most changes are of none.
+    tracked: AtomicUsize,
+    /// A document changed that has pending hunks.
+    touched: Notify,
+    /// Whether what is kept on disk is older than the ledger.
+    unsaved: AtomicBool,
+    /// Held while it is written, so that an older state never replaces a newer one.
+    writing: Mutex<()>,
+}
+
+/// What is known.
+#[derive(Default)]
+pub struct Table {
+    /// The pending changes.
+    pub ledger: Ledger<Location>,
+    /// The generation of each open document that the ledger has followed.
+    followed: HashMap<Location, u64>,
+    held: HashMap<Location, usize>,
+    touched: BTreeSet<Location>,
+    /// How deleted files come back with their own bytes.
+    deleted: BTreeMap<Location, Undo>,
+    keeping: Option<kept::Keeping>,
+}
+
+/// Documents that are being changed by us; released when dropped.
+pub struct Held {
+    review: Review,
+    locations: Vec<Location>,
+}
+
+/// What the agent did to a file.
+pub enum Entry {
+    /// Changed its text.
+    Changed,
+    /// Made it.
+    Created,
+    /// Deleted it; how it comes back.
+    Deleted(Option<Undo>),
+    /// Moved it here, and changed its text.
+    Moved(Location),
+}
+
+/// An edit in its document.
+pub struct Entered<'a> {
+    /// The text just before, and the generation it was seen at where it is an open document.
+    pub before: &'a Rope,
+    /// See `before`.
+    pub generation: Option<u64>,
+    /// The edit.
+    pub changes: &'a ChangeSet,
+    /// The document as it was last seen, with the edit in it.
+    pub now: Option<&'a Snapshot>,
+}
+
+impl Review {
+    /// Nothing pending yet.
+    pub fn new(vfs: Vfs) -> Review {
+        Review(Arc::new(Parts {
+            vfs,
+            table: Mutex::default(),
+            tracked: AtomicUsize::new(0),
+            touched: Notify::new(),
+            unsaved: AtomicBool::new(false),
+            writing: Mutex::default(),
+        }))
+    }
+
+    /// Where pending changes are kept across restarts. Nothing is read before it is needed.
+    pub fn keep_in(&self, path: PathBuf) {
+        self.lock().keeping = Some(kept::Keeping::new(path));
+    }
+
+    /// What is known, as it was kept when this is the first look.
+    pub fn table(&self) -> MutexGuard<'_, Table> {
+        let mut table = self.lock();
+        table.load();
+        self.count(&table);
+        table
+    }
+
+    /// A document changed, opened or closed. Costs next to nothing for one without hunks.
+    pub fn touch(&self, location: &Location) {
+        if self.0.tracked.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let mut table = self.lock();
+        if table.ledger.current(location).is_some() && !table.touched.contains(location) {
+            table.touched.insert(location.clone());
+            self.0.touched.notify_one();
+        }
+    }
+
+    /// Waits for changes of documents with hunks.
+    pub async fn touched(&self) {
+        self.0.touched.notified().await;
+    }
+
+    /// Follows the documents that were touched; gives those of which there is something to tell.
+    pub fn follow_touched(&self) -> BTreeSet<Location> {
+        let mut table = self.table();
+        let touched = std::mem::take(&mut table.touched);
+        let mut changed = BTreeSet::new();
+        for location in touched {
+            if table.held.contains_key(&location) {
+                // Whoever holds it tells.
+                continue;
+            }
+            table.follow(&self.0.vfs, &location);
+            changed.insert(location);
+        }
+        self.count(&table);
+        changed
+    }
+
+    /// Follows everything the ledger knows of; gives the documents whose hunks changed.
+    pub fn follow_all(&self) -> BTreeSet<Location> {
+        let mut table = self.table();
+        let all: Vec<Location> = table.ledger.tracked().cloned().collect();
+        let mut changed = BTreeSet::new();
+        for location in all {
+            if !table.held.contains_key(&location)
+                && table.follow(&self.0.vfs, &location) == Edited::Hunks
+            {
+                changed.insert(location);
+            }
+        }
+        self.count(&table);
+        changed
+    }
+
+    /// Holds documents that are about to be changed.
+    pub fn hold<'a>(&self, locations: impl IntoIterator<Item = &'a Location>) -> Held {
+        let mut table = self.table();
+        let locations: Vec<Location> = locations.into_iter().cloned().collect();
+        for location in &locations {
+            if !table.held.contains_key(location) {
+                table.follow(&self.0.vfs, location);
+            }
+            *table.held.entry(location.clone()).or_default() += 1;
+        }
+        Held { review: self.clone(), locations }
+    }
+
+    fn count(&self, table: &Table) {
+        self.0.tracked.store(table.ledger.tracked().count(), Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held {
+    /// Enters an edit of the agent's.
+    pub fn enter(&self, location: &Location, entry: Entry, edit: &Entered<'_>, origin: &Origin) {
+        let mut table = self.review.table();
+        if let Entry::Moved(from) = &entry {
+            table.ledger.renamed(from, location);
+            table.followed.remove(from);
+        }
+        table.arrive(&self.review.0.vfs, location, edit);
+        match entry {
+            Entry::Changed | Entry::Moved(_) => {
+                table.ledger.agent_edit(location, edit.before, edit.changes, origin);
+            }
+            Entry::Created => {
+                let text = edit.changes.apply(edit.before).to_string();
+                table.ledger.created(location, &text, origin);
+                table.deleted.remove(location);
+            }
+            Entry::Deleted(undo) => {
+                table.ledger.deleted(location, edit.before, origin);
+                if let Some(undo) = undo {
+                    table.deleted.insert(location.clone(), undo);
+                }
+            }
+        }
+        table.go_on(location, edit);
+        self.review.count(&table);
+    }
+
+    /// Enters a decision, or its undo, that changed the document.
+    pub fn decide(
+        &self,
+        location: &Location,
+        edit: Option<&Entered<'_>>,
+        decide: impl FnOnce(&mut Ledger<Location>),
+    ) {
+        let mut table = self.review.table();
+        if let Some(edit) = edit {
+            table.arrive(&self.review.0.vfs, location, edit);
+        }
+        decide(&mut table.ledger);
+        if let Some(edit) = edit {
+            table.go_on(location, edit);
+        }
+        self.review.count(&table);
+    }
+
+    /// The edit failed, and what is left of it is told by the text alone.
+    pub fn failed(&self) {
+        let mut table = self.review.lock();
+        for location in &self.locations {
+            table.followed.remove(location);
+        }
+    }
+
+    /// How a deleted file comes back as it was.
+    pub fn deleted(&self, location: &Location) -> Option<Undo> {
+        self.review.lock().deleted.get(location).cloned()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut table = self.review.lock();
+        for location in &self.locations {
+            if let Some(count) = table.held.get_mut(location) {
+                *count -= 1;
+                if *count == 0 {
+                    table.held.remove(location);
+                }
+            }
+            // Somebody may have typed meanwhile.
+            if table.ledger.current(location).is_some() {
+                table.touched.insert(location.clone());
+            }
+        }
+        drop(table);
+        self.review.0.touched.notify_one();
+    }
+}
+
+impl Table {
+    /// Takes over what happened to a file since the last look.
+    fn follow(&mut self, vfs: &Vfs, location: &Location) -> Edited {
+        if self.ledger.current(location).is_none() {
+            return Edited::Moved;
+        }
+        let on_disk = || location.path().is_some_and(|path| vfs.link_stat(path).is_ok());
+        if self.ledger.existence(location) == Some(Existence::Deleted) {
+            // The editor may still show the text of a file that is gone.
+            return if on_disk() { self.forget(location) } else { Edited::Moved };
+        }
+        if let Some(open) = vfs.open_snapshot(location) {
+            return self.follow_open(vfs, location, &open);
+        }
+        self.followed.remove(location);
+        match location.path().map(|path| vfs.disk_snapshot(path)) {
+            Some(Ok(now)) => self.ledger.reopened(location, &now.rope),
+            Some(Err(_)) if on_disk() => Edited::Moved,
+            Some(Err(_)) if !self.ledger.is_pending(location) => Edited::Moved,
+            Some(Err(_)) | None => self.forget(location),
+        }
+    }
+
+    fn follow_open(&mut self, vfs: &Vfs, location: &Location, open: &Snapshot) -> Edited {
+        let Source::Buffer { generation, .. } = open.source else { return Edited::Moved };
+        let before = self.ledger.rev();
+        self.follow_to(vfs, location, generation, &open.rope);
+        if self.ledger.rev() == before { Edited::Moved } else { Edited::Hunks }
+    }
+
+    /// Follows an open document to one of its generations, which had this text.
+    fn follow_to(&mut self, vfs: &Vfs, location: &Location, generation: u64, text: &Rope) {
+        let known = self.followed.insert(location.clone(), generation);
+        if known == Some(generation) {
+            return;
+        }
+        let steps = known.and_then(|known| vfs.steps_since(location, known));
+        for step in steps.into_iter().flatten().filter(|step| step.generation <= generation) {
+            self.ledger.person_edit(location, &step.changes);
+        }
+        let current = self.ledger.current(location);
+        if current.is_some_and(|it| it.len_bytes() != text.len_bytes()) || known.is_none() {
+            self.ledger.reopened(location, text);
+        }
+    }
+
+    /// Brings a file's text to what it was just before an edit.
+    fn arrive(&mut self, vfs: &Vfs, location: &Location, edit: &Entered<'_>) {
+        if self.ledger.current(location).is_none()
+            || self.ledger.existence(location) == Some(Existence::Deleted)
+        {
+            return;
+        }
+        if let Some(generation) = edit.generation {
+            self.follow_to(vfs, location, generation, edit.before);
+        }
+        self.ledger.reopened(location, edit.before);
+    }
+
+    /// Brings a file's text to what it is after an edit and the typing since.
+    fn go_on(&mut self, location: &Location, edit: &Entered<'_>) {
+        if self.ledger.existence(location) == Some(Existence::Deleted) {
+            self.followed.remove(location);
+            return;
+        }
+        self.ledger.reopened(location, &edit.changes.apply(edit.before));
+        let Some(now) = edit.now else { return };
+        self.ledger.reopened(location, &now.rope);
+        if let Source::Buffer { generation, .. } = now.source {
+            self.followed.insert(location.clone(), generation);
+        }
+    }
+
+    fn forget(&mut self, location: &Location) -> Edited {
+        self.ledger.forget(location);
+        self.followed.remove(location);
+        self.deleted.remove(location);
+        Edited::Hunks
+    }
+}
