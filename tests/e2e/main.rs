@@ -23,6 +23,7 @@ mod patch;
 mod permissions;
 mod positions;
 mod processes;
+mod review;
 mod scenarios;
 mod sessions;
 mod sync;

@@ -276,7 +276,11 @@ impl Parts {
         let on_disk = location.path().is_some_and(|path| self.vfs.link_stat(path).is_ok());
         match self.vfs.open_snapshot(location) {
             Some(open) if on_disk && !open.is_unsaved() && self.client.deletes_files => {
-                self.delete_open(label, location, &never).await?;
+                if let Err(error) = self.delete_open(label, location, &never).await {
+                    // The file is what the person decided on; the editor may keep its view of it.
+                    tracing::info!(%error, "the editor does not delete a file");
+                    self.commit(self.plan_delete(location)?.ops).await?;
+                }
                 Ok(Carried::File)
             }
             Some(open) if self.client.applies_edits && (open.is_unsaved() || !on_disk) => {

@@ -106,7 +106,8 @@ impl Parts {
                 self.outbox.notify("textDocument/publishDiagnostics", plain::diagnostics(file));
             }
             if self.client.refreshes_lenses {
-                let refreshed = self.outbox.request("workspace/codeLens/refresh", serde_json::json!({}));
+                let refreshed =
+                    self.outbox.request("workspace/codeLens/refresh", serde_json::json!({}));
                 tokio::spawn(async move {
                     if let Err(error) = refreshed.await {
                         tracing::debug!(%error, "the client does not refresh lenses");
