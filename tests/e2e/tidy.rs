@@ -20,9 +20,10 @@ const ARROWS: [(&str, &[&str]); 7] = [
     ("exec", &[]),
     ("llm", &[]),
     ("protocol", &[]),
+    ("review", &["text"]),
     ("vfs", &["text"]),
     ("agent", &["text", "vfs", "exec", "llm", "protocol"]),
-    ("copydesk", &["text", "vfs", "exec", "llm", "protocol", "agent"]),
+    ("copydesk", &["text", "review", "vfs", "exec", "llm", "protocol", "agent"]),
 ];
 
 /// Outside crates that only some of ours may use.

@@ -442,6 +442,32 @@ export interface HttpHeader {
   _meta?: Meta | null;
 }
 
+/** One change of the agent's that waits for the person. */
+export interface Hunk {
+  /** Names the hunk while it is pending. */
+  hunkId: string;
+  /** The document. */
+  uri: string;
+  /** The version `range` holds for; absent for a file that is not open. */
+  version?: number | null;
+  /** Where it is in the text that `copydesk/review/base` gives. */
+  baseRange: Range;
+  /** Where it is in the document. */
+  range: Range;
+  /** The text without it. */
+  oldText: string;
+  /** The text with it. */
+  newText: string;
+  /** `pending`, or `conflict` where the person wrote inside it. */
+  state: string;
+  /** `agent`, or `mixed` where the person changed something inside it. */
+  author: string;
+  /** The session that touched it last. */
+  sessionId: string;
+  /** The calls it comes from. */
+  toolCallIds: string[];
+}
+
 /** An optionally-sized icon that can be displayed in a user interface. */
 export interface Icon {
   /** A standard URI pointing to an icon resource. May be an HTTP/HTTPS URL or a `data:` URI with Base64-encoded image data. */
@@ -863,6 +889,114 @@ export interface ResumeSessionResponse {
   /** Current commands the Agent can execute in this session. */
   availableCommands?: AvailableCommand[];
   _meta?: Meta | null;
+}
+
+/** `copydesk/review/base` parameters. */
+export interface ReviewBaseParams {
+  /** The document. */
+  uri: string;
+}
+
+/** `copydesk/review/base` result. */
+export interface ReviewBaseResult {
+  /** Its text without the pending changes. */
+  text: string;
+}
+
+/** `copydesk/review/didChange` parameters. */
+export interface ReviewChangedParams {
+  /** Counts up with every change of the hunks. */
+  rev: number;
+  /** The files that changed. */
+  files: ReviewFile[];
+}
+
+/** What is to be said of one hunk. */
+export interface ReviewConflict {
+  /** The hunk. */
+  hunkId: string;
+  /** In words, for the person. */
+  reason: string;
+}
+
+/** A file with pending hunks. */
+export interface ReviewFile {
+  /** The document. */
+  uri: string;
+  /** `add`, `modify`, `delete` or `rename`. */
+  change: string;
+  /** Its name before a rename. */
+  oldUri?: string | null;
+  /** The version the ranges hold for; absent for a file that is not open. */
+  version?: number | null;
+  /** Its hunks, in the order of the text. */
+  hunks: Hunk[];
+}
+
+/** Hunks, by one of: `hunkId`; `uri`; `uri` and `range`; `sessionId`; `all`. */
+export interface ReviewItem {
+  /** One hunk. */
+  hunkId?: string | null;
+  /** All of a document, or those in `range`. */
+  uri?: string | null;
+  /** Only hunks that touch it. */
+  range?: Range | null;
+  /** All a session has a part in. */
+  sessionId?: string | null;
+  /** All. */
+  all?: boolean | null;
+}
+
+/** `copydesk/review/list` parameters. */
+export interface ReviewListParams {
+  /** Only this document's. */
+  uri?: string | null;
+  /** Only those a session has a part in. */
+  sessionId?: string | null;
+}
+
+/** `copydesk/review/list` result. */
+export interface ReviewListResult {
+  /** Counts up with every change of the hunks. */
+  rev: number;
+  /** Files with pending hunks. */
+  files: ReviewFile[];
+}
+
+/** `copydesk/review/resolve` parameters. */
+export interface ReviewResolveParams {
+  /** `accept` or `reject`. */
+  action: string;
+  /** Which hunks. */
+  items: ReviewItem[];
+  /** Words for the agent. */
+  comment?: string | null;
+  /** Fails as stale when the hunks have changed since this revision. */
+  expectedRev?: number | null;
+}
+
+/** `copydesk/review/resolve` result. */
+export interface ReviewResolveResult {
+  /** The revision after it. */
+  rev: number;
+  /** The hunks that were decided on. */
+  resolved: string[];
+  /** Hunks that could not be decided on, and decided ones that kept text of the person's. */
+  conflicts: ReviewConflict[];
+  /** Takes the decision back. */
+  undoToken: string;
+}
+
+/** `copydesk/review/undo` parameters. */
+export interface ReviewUndoParams {
+  /** From the result of the decision. */
+  undoToken: string;
+}
+
+/** `copydesk/review/undo` result. */
+export interface ReviewUndoResult {
+  /** The revision after it. */
+  rev: number;
 }
 
 /** The sender or recipient of messages and data in a conversation. */
@@ -1540,6 +1674,14 @@ export interface ClientRequests {
   'copydesk/permission/list': { params: Empty; result: PermissionListResult };
   /** Forgets a remembered rule. A rule of a configuration file is removed in the file. */
   'copydesk/permission/remove': { params: PermissionRemoveParams; result: Empty };
+  /** Lists the agent's changes that wait for the person, by file. Ids are stable while hunks move; ranges hold for the version beside them. */
+  'copydesk/review/list': { params: ReviewListParams; result: ReviewListResult };
+  /** Accepts or rejects hunks, in any order. Answered when the text is in the document. What the person typed inside a rejected hunk stays, and is said in `conflicts`. */
+  'copydesk/review/resolve': { params: ReviewResolveParams; result: ReviewResolveResult };
+  /** Takes a decision back. Answered when the text is in the document. */
+  'copydesk/review/undo': { params: ReviewUndoParams; result: ReviewUndoResult };
+  /** Gives a file's text without the pending changes, for diff editors. */
+  'copydesk/review/base': { params: ReviewBaseParams; result: ReviewBaseResult };
 }
 
 /** Notifications the editor sends. */
@@ -1562,6 +1704,8 @@ export interface ServerRequests {
 export interface ServerNotifications {
   /** Something happened in a session: text, a tool's card, a state, options. */
   'session/update': { params: UpdateSessionNotification };
+  /** Hunks came, went or moved: the files that changed, each with all its hunks; a file without hunks has none left. Needs the marker `review`. */
+  'copydesk/review/didChange': { params: ReviewChangedParams };
   /** A question no longer needs an answer: close it. */
   'copydesk/request/resolved': { params: RequestResolvedParams };
   /** What a status bar shows, of all sessions together. */

@@ -362,6 +362,20 @@
 ---@field value string The value to set for the HTTP header.
 ---@field _meta? copydesk.protocol.Meta|vim.NIL
 
+---One change of the agent's that waits for the person.
+---@class copydesk.protocol.Hunk
+---@field hunkId string Names the hunk while it is pending.
+---@field uri string The document.
+---@field version? number|vim.NIL The version `range` holds for; absent for a file that is not open.
+---@field baseRange copydesk.protocol.Range Where it is in the text that `copydesk/review/base` gives.
+---@field range copydesk.protocol.Range Where it is in the document.
+---@field oldText string The text without it.
+---@field newText string The text with it.
+---@field state string `pending`, or `conflict` where the person wrote inside it.
+---@field author string `agent`, or `mixed` where the person changed something inside it.
+---@field sessionId string The session that touched it last.
+---@field toolCallIds string[] The calls it comes from.
+
 ---An optionally-sized icon that can be displayed in a user interface.
 ---@class copydesk.protocol.Icon
 ---@field src string A standard URI pointing to an icon resource. May be an HTTP/HTTPS URL or a `data:` URI with Base64-encoded image data.
@@ -721,6 +735,72 @@
 ---@field configOptions? copydesk.protocol.SessionConfigOption[] Current session configuration options.
 ---@field availableCommands? copydesk.protocol.AvailableCommand[] Current commands the Agent can execute in this session.
 ---@field _meta? copydesk.protocol.Meta|vim.NIL
+
+---`copydesk/review/base` parameters.
+---@class copydesk.protocol.ReviewBaseParams
+---@field uri string The document.
+
+---`copydesk/review/base` result.
+---@class copydesk.protocol.ReviewBaseResult
+---@field text string Its text without the pending changes.
+
+---`copydesk/review/didChange` parameters.
+---@class copydesk.protocol.ReviewChangedParams
+---@field rev number Counts up with every change of the hunks.
+---@field files copydesk.protocol.ReviewFile[] The files that changed.
+
+---What is to be said of one hunk.
+---@class copydesk.protocol.ReviewConflict
+---@field hunkId string The hunk.
+---@field reason string In words, for the person.
+
+---A file with pending hunks.
+---@class copydesk.protocol.ReviewFile
+---@field uri string The document.
+---@field change string `add`, `modify`, `delete` or `rename`.
+---@field oldUri? string|vim.NIL Its name before a rename.
+---@field version? number|vim.NIL The version the ranges hold for; absent for a file that is not open.
+---@field hunks copydesk.protocol.Hunk[] Its hunks, in the order of the text.
+
+---Hunks, by one of: `hunkId`; `uri`; `uri` and `range`; `sessionId`; `all`.
+---@class copydesk.protocol.ReviewItem
+---@field hunkId? string|vim.NIL One hunk.
+---@field uri? string|vim.NIL All of a document, or those in `range`.
+---@field range? copydesk.protocol.Range|vim.NIL Only hunks that touch it.
+---@field sessionId? string|vim.NIL All a session has a part in.
+---@field all? boolean|vim.NIL All.
+
+---`copydesk/review/list` parameters.
+---@class copydesk.protocol.ReviewListParams
+---@field uri? string|vim.NIL Only this document's.
+---@field sessionId? string|vim.NIL Only those a session has a part in.
+
+---`copydesk/review/list` result.
+---@class copydesk.protocol.ReviewListResult
+---@field rev number Counts up with every change of the hunks.
+---@field files copydesk.protocol.ReviewFile[] Files with pending hunks.
+
+---`copydesk/review/resolve` parameters.
+---@class copydesk.protocol.ReviewResolveParams
+---@field action string `accept` or `reject`.
+---@field items copydesk.protocol.ReviewItem[] Which hunks.
+---@field comment? string|vim.NIL Words for the agent.
+---@field expectedRev? number|vim.NIL Fails as stale when the hunks have changed since this revision.
+
+---`copydesk/review/resolve` result.
+---@class copydesk.protocol.ReviewResolveResult
+---@field rev number The revision after it.
+---@field resolved string[] The hunks that were decided on.
+---@field conflicts copydesk.protocol.ReviewConflict[] Hunks that could not be decided on, and decided ones that kept text of the person's.
+---@field undoToken string Takes the decision back.
+
+---`copydesk/review/undo` parameters.
+---@class copydesk.protocol.ReviewUndoParams
+---@field undoToken string From the result of the decision.
+
+---`copydesk/review/undo` result.
+---@class copydesk.protocol.ReviewUndoResult
+---@field rev number The revision after it.
 
 ---The sender or recipient of messages and data in a conversation.
 ---@alias copydesk.protocol.Role "assistant"|"user"|string
@@ -1291,9 +1371,14 @@
 ---@field ["copydesk/trust"] { params: copydesk.protocol.TrustParams, result: copydesk.protocol.Empty } Says whether the person trusts a folder's own settings. It is remembered.
 ---@field ["copydesk/permission/list"] { params: copydesk.protocol.Empty, result: copydesk.protocol.PermissionListResult } Lists the permission rules in force: remembered ones and those of configuration files.
 ---@field ["copydesk/permission/remove"] { params: copydesk.protocol.PermissionRemoveParams, result: copydesk.protocol.Empty } Forgets a remembered rule. A rule of a configuration file is removed in the file.
+---@field ["copydesk/review/list"] { params: copydesk.protocol.ReviewListParams, result: copydesk.protocol.ReviewListResult } Lists the agent's changes that wait for the person, by file. Ids are stable while hunks move; ranges hold for the version beside them.
+---@field ["copydesk/review/resolve"] { params: copydesk.protocol.ReviewResolveParams, result: copydesk.protocol.ReviewResolveResult } Accepts or rejects hunks, in any order. Answered when the text is in the document. What the person typed inside a rejected hunk stays, and is said in `conflicts`.
+---@field ["copydesk/review/undo"] { params: copydesk.protocol.ReviewUndoParams, result: copydesk.protocol.ReviewUndoResult } Takes a decision back. Answered when the text is in the document.
+---@field ["copydesk/review/base"] { params: copydesk.protocol.ReviewBaseParams, result: copydesk.protocol.ReviewBaseResult } Gives a file's text without the pending changes, for diff editors.
 ---@field ["copydesk/editor/didChangeState"] { params: copydesk.protocol.EditorStateParams } Tells what only the editor knows: where the person is, which documents are unsaved, and how they are stored. It lists all open documents each time.
 ---@field ["session/update"] { params: copydesk.protocol.UpdateSessionNotification } Something happened in a session: text, a tool's card, a state, options.
 ---@field ["session/request_permission"] { params: copydesk.protocol.RequestPermissionRequest, result: copydesk.protocol.RequestPermissionResponse } Asks the person before a tool runs. The subject is complete: the whole command, or every path of an edit with its diff. Needs the marker `permission`.
 ---@field ["copydesk/editor/save"] { params: copydesk.protocol.SaveParams, result: copydesk.protocol.SaveResult } Asks the editor to save documents. Needs the marker `save`.
+---@field ["copydesk/review/didChange"] { params: copydesk.protocol.ReviewChangedParams } Hunks came, went or moved: the files that changed, each with all its hunks; a file without hunks has none left. Needs the marker `review`.
 ---@field ["copydesk/request/resolved"] { params: copydesk.protocol.RequestResolvedParams } A question no longer needs an answer: close it.
 ---@field ["copydesk/status/didChange"] { params: copydesk.protocol.StatusParams } What a status bar shows, of all sessions together.

@@ -9,7 +9,7 @@ struct Desk(Documents);
 impl Desk {
     fn new() -> Desk {
         let options = Options { unit: Unit::Utf16, breaks: LineBreaks::Lsp, state_dir: None };
-        Desk(Documents { vfs: Vfs::new(options), uris: Arc::default() })
+        Desk(Documents { vfs: Vfs::new(options), uris: Arc::default(), review: OnceLock::new() })
     }
 
     fn send(&self, handle: fn(&Documents, &RawValue) -> Handled, params: &Value) -> Handled {
