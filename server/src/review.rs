@@ -55,6 +55,15 @@ pub struct Held {
     locations: Vec<Location>,
 }
 
+/// Files that something happened to.
+#[derive(Default)]
+pub struct Changed {
+    /// Their hunks are others, or in another state.
+    pub hunks: BTreeSet<Location>,
+    /// Their hunks may be elsewhere.
+    pub moved: BTreeSet<Location>,
+}
+
 /// What the agent did to a file.
 pub enum Entry {
     /// Changed its text.
@@ -122,18 +131,21 @@ impl Review {
         self.0.touched.notified().await;
     }
 
-    /// Follows the documents that were touched; gives those of which there is something to tell.
-    pub fn follow_touched(&self) -> BTreeSet<Location> {
+    /// Follows the documents that were touched.
+    pub fn follow_touched(&self) -> Changed {
         let mut table = self.table();
         let touched = std::mem::take(&mut table.touched);
-        let mut changed = BTreeSet::new();
+        let mut changed = Changed::default();
         for location in touched {
             if table.held.contains_key(&location) {
                 // Whoever holds it tells.
                 continue;
             }
-            table.follow(&self.0.vfs, &location);
-            changed.insert(location);
+            match table.follow(&self.0.vfs, &location) {
+                None => {}
+                Some(Edited::Moved) => drop(changed.moved.insert(location)),
+                Some(Edited::Hunks) => drop(changed.hunks.insert(location)),
+            }
         }
         self.count(&table);
         changed
@@ -146,7 +158,7 @@ impl Review {
         let mut changed = BTreeSet::new();
         for location in all {
             if !table.held.contains_key(&location)
-                && table.follow(&self.0.vfs, &location) == Edited::Hunks
+                && table.follow(&self.0.vfs, &location) == Some(Edited::Hunks)
             {
                 changed.insert(location);
             }
@@ -259,33 +271,34 @@ impl Drop for Held {
 }
 
 impl Table {
-    /// Takes over what happened to a file since the last look.
-    fn follow(&mut self, vfs: &Vfs, location: &Location) -> Edited {
-        if self.ledger.current(location).is_none() {
-            return Edited::Moved;
-        }
+    /// Takes over what happened to a file since the last look, if anything did.
+    fn follow(&mut self, vfs: &Vfs, location: &Location) -> Option<Edited> {
+        let known = self.ledger.current(location)?;
         let on_disk = || location.path().is_some_and(|path| vfs.link_stat(path).is_ok());
         if self.ledger.existence(location) == Some(Existence::Deleted) {
             // The editor may still show the text of a file that is gone.
-            return if on_disk() { self.forget(location) } else { Edited::Moved };
+            return if on_disk() { self.forget(location) } else { None };
         }
         if let Some(open) = vfs.open_snapshot(location) {
             return self.follow_open(vfs, location, &open);
         }
         self.followed.remove(location);
         match location.path().map(|path| vfs.disk_snapshot(path)) {
-            Some(Ok(now)) => self.ledger.reopened(location, &now.rope),
-            Some(Err(_)) if on_disk() => Edited::Moved,
-            Some(Err(_)) if !self.ledger.is_pending(location) => Edited::Moved,
+            Some(Ok(now)) if now.rope == *known => None,
+            Some(Ok(now)) => Some(self.ledger.reopened(location, &now.rope)),
+            Some(Err(_)) if on_disk() || !self.ledger.is_pending(location) => None,
             Some(Err(_)) | None => self.forget(location),
         }
     }
 
-    fn follow_open(&mut self, vfs: &Vfs, location: &Location, open: &Snapshot) -> Edited {
-        let Source::Buffer { generation, .. } = open.source else { return Edited::Moved };
+    fn follow_open(&mut self, vfs: &Vfs, location: &Location, open: &Snapshot) -> Option<Edited> {
+        let Source::Buffer { generation, .. } = open.source else { return None };
+        if self.followed.get(location) == Some(&generation) {
+            return None;
+        }
         let before = self.ledger.rev();
         self.follow_to(vfs, location, generation, &open.rope);
-        if self.ledger.rev() == before { Edited::Moved } else { Edited::Hunks }
+        Some(if self.ledger.rev() == before { Edited::Moved } else { Edited::Hunks })
     }
 
     /// Follows an open document to one of its generations, which had this text.
@@ -331,10 +344,10 @@ impl Table {
         }
     }
 
-    fn forget(&mut self, location: &Location) -> Edited {
+    fn forget(&mut self, location: &Location) -> Option<Edited> {
         self.ledger.forget(location);
         self.followed.remove(location);
         self.deleted.remove(location);
-        Edited::Hunks
+        Some(Edited::Hunks)
     }
 }

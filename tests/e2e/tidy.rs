@@ -15,7 +15,7 @@ const LONGEST: usize = 800;
 const LONGER: [(&str, &str); 0] = [];
 
 /// Crates of this workspace a crate may depend on.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("text", &[]),
     ("exec", &[]),
     ("llm", &[]),

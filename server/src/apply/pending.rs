@@ -1,9 +1,11 @@
 //! Telling the client of pending hunks, in its own protocol or in plain LSP.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use protocol::{ReviewChangedParams, ReviewFile, ReviewListParams, ReviewListResult, StatusParams};
-use std::sync::PoisonError;
+use tokio::task::spawn_blocking;
 use vfs::Location;
 
 use super::{LspEditor, Parts};
@@ -12,17 +14,19 @@ use crate::review::wire::Wire;
 
 /// How long changes gather before they are told: shorter than a glance, longer than a burst of
 /// keys.
-const GATHER: std::time::Duration = std::time::Duration::from_millis(60);
+const GATHER: Duration = Duration::from_millis(60);
+/// After what pause in the typing the new places of hunks are told; editors move marks themselves.
+const PAUSE: Duration = Duration::from_millis(300);
 /// What one notification may carry, beside what its envelope takes.
 const MAX_TOLD: usize = 56 * 1024;
 
 impl LspEditor {
     /// Follows documents with pending hunks from now on, and tells of those left from before.
     pub fn watch_review(&self) {
-        let parts = std::sync::Arc::clone(&self.0);
+        let parts = Arc::clone(&self.0);
         tokio::spawn(async move {
-            let first = std::sync::Arc::clone(&parts);
-            let listing = tokio::task::spawn_blocking(move || {
+            let first = Arc::clone(&parts);
+            let listing = spawn_blocking(move || {
                 first.review.follow_all();
                 first.pending_files()
             });
@@ -31,16 +35,23 @@ impl LspEditor {
             {
                 parts.publish(&files);
             }
+            let mut moved = BTreeSet::new();
             loop {
-                parts.review.touched().await;
+                let touched = parts.review.touched();
+                if moved.is_empty() {
+                    touched.await;
+                } else if tokio::time::timeout(PAUSE, touched).await.is_err() {
+                    parts.publish(&std::mem::take(&mut moved));
+                    continue;
+                }
                 tokio::time::sleep(GATHER).await;
-                let following = std::sync::Arc::clone(&parts);
-                let followed =
-                    tokio::task::spawn_blocking(move || following.review.follow_touched());
-                if let Ok(changed) = followed.await
-                    && !changed.is_empty()
-                {
-                    parts.publish(&changed);
+                let following = Arc::clone(&parts);
+                let followed = spawn_blocking(move || following.review.follow_touched());
+                let Ok(changed) = followed.await else { continue };
+                moved.extend(changed.moved);
+                if !changed.hunks.is_empty() {
+                    moved.retain(|it| !changed.hunks.contains(it));
+                    parts.publish(&changed.hunks);
                 }
             }
         });

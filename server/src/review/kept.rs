@@ -93,7 +93,7 @@ impl Review {
             return;
         }
         let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((path, bytes)) = self.table().to_keep() else { return };
+        let Some((path, bytes)) = self.table().pending() else { return };
         if let Err(error) = state::write_private(&path, &bytes) {
             tracing::warn!(%error, "pending changes cannot be kept for the next start");
         }
@@ -127,7 +127,7 @@ impl Table {
         }
     }
 
-    fn to_keep(&mut self) -> Option<(PathBuf, Vec<u8>)> {
+    fn pending(&mut self) -> Option<(PathBuf, Vec<u8>)> {
         let keeping = self.keeping.as_mut()?;
         if !keeping.take_lock() {
             return None;

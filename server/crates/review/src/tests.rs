@@ -377,7 +377,7 @@ fn run(desk: &mut Desk, steps: &[Step]) -> String {
                     hunks.get(place(*at, hunks.len()).min(hunks.len().saturating_sub(1)))
                 {
                     let decision = if *accept { Decision::Accept } else { Decision::Reject };
-                    tokens.push(desk.decide(&[hunk.id.clone()], decision));
+                    tokens.push(desk.decide(std::slice::from_ref(&hunk.id), decision));
                 }
             }
             Step::Undo(at) => {
@@ -430,7 +430,7 @@ proptest! {
         if !hunks.is_empty() {
             let hunk = &hunks[place(which, hunks.len() - 1)];
             let (text, base) = (desk.text.clone(), desk.ledger.base(&F).cloned());
-            let token = desk.decide(&[hunk.id.clone()], if accept { Decision::Accept } else { Decision::Reject });
+            let token = desk.decide(std::slice::from_ref(&hunk.id), if accept { Decision::Accept } else { Decision::Reject });
             desk.undo(token);
             prop_assert_eq!(&desk.text, &text);
             // Hunks that touched are one now.
