@@ -202,7 +202,10 @@ impl Backend {
 
     async fn review_undo(&self, params: Value) -> Result<Value> {
         let params: ReviewUndoParams = parse(params)?;
-        reply(self.ready()?.editor.undo_decision(params).await)
+        let ready = self.ready()?;
+        let undone = ready.editor.undo_decision(params).await?;
+        ready.sessions.tell_decisions(undone.told);
+        reply(Ok(undone.result))
     }
 
     async fn review_base(&self, params: Value) -> Result<Value> {

@@ -3,7 +3,7 @@
 //! Invariant: while nobody holds a document, what the ledger knows of it follows the document store
 //! through every step; a document is held from before an edit of ours until it has been entered.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,8 +25,10 @@ pub struct Review(Arc<Parts>);
 struct Parts {
     vfs: Vfs,
     table: Mutex<Table>,
-    /// Files whose changes matter; most changes are of none.
+    /// How many files matter; most changes are of none.
     tracked: AtomicUsize,
+    /// Apart from the table, so that a keystroke never waits for a list of hunks to be made.
+    watching: Mutex<Watching>,
     /// A document changed that has pending hunks.
     touched: Notify,
     /// Whether what is kept on disk is older than the ledger.
@@ -43,10 +45,18 @@ pub struct Table {
     /// The generation of each open document that the ledger has followed.
     followed: HashMap<Location, u64>,
     held: HashMap<Location, usize>,
-    touched: BTreeSet<Location>,
     /// How deleted files come back with their own bytes.
     deleted: BTreeMap<Location, Undo>,
     keeping: Option<kept::Keeping>,
+}
+
+/// What document changes are looked at for.
+#[derive(Default)]
+struct Watching {
+    /// Files the ledger knows.
+    tracked: HashSet<Location>,
+    /// Those that changed since the last look.
+    touched: BTreeSet<Location>,
 }
 
 /// Documents that are being changed by us; released when dropped.
@@ -95,6 +105,7 @@ impl Review {
             vfs,
             table: Mutex::default(),
             tracked: AtomicUsize::new(0),
+            watching: Mutex::default(),
             touched: Notify::new(),
             unsaved: AtomicBool::new(false),
             writing: Mutex::default(),
@@ -109,8 +120,9 @@ impl Review {
     /// What is known, as it was kept when this is the first look.
     pub fn table(&self) -> MutexGuard<'_, Table> {
         let mut table = self.lock();
-        table.load();
-        self.count(&table);
+        if table.load() {
+            self.count(&table);
+        }
         table
     }
 
@@ -119,9 +131,9 @@ impl Review {
         if self.0.tracked.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let mut table = self.lock();
-        if table.ledger.current(location).is_some() && !table.touched.contains(location) {
-            table.touched.insert(location.clone());
+        let mut watching = self.watching();
+        if watching.tracked.contains(location) && !watching.touched.contains(location) {
+            watching.touched.insert(location.clone());
             self.0.touched.notify_one();
         }
     }
@@ -134,7 +146,7 @@ impl Review {
     /// Follows the documents that were touched.
     pub fn follow_touched(&self) -> Changed {
         let mut table = self.table();
-        let touched = std::mem::take(&mut table.touched);
+        let touched = std::mem::take(&mut self.watching().touched);
         let mut changed = Changed::default();
         for location in touched {
             if table.held.contains_key(&location) {
@@ -181,7 +193,14 @@ impl Review {
     }
 
     fn count(&self, table: &Table) {
-        self.0.tracked.store(table.ledger.tracked().count(), Ordering::Relaxed);
+        let mut watching = self.watching();
+        watching.tracked = table.ledger.tracked().cloned().collect();
+        self.0.tracked.store(watching.tracked.len(), Ordering::Relaxed);
+    }
+
+    /// Taken after the table where both are.
+    fn watching(&self) -> MutexGuard<'_, Watching> {
+        self.0.watching.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -262,7 +281,7 @@ impl Drop for Held {
             }
             // Somebody may have typed meanwhile.
             if table.ledger.current(location).is_some() {
-                table.touched.insert(location.clone());
+                self.review.watching().touched.insert(location.clone());
             }
         }
         drop(table);

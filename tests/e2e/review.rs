@@ -343,6 +343,7 @@ fn the_agent_is_told_with_its_next_request() {
         ),
         Step::text("done"),
         Step::text("I see"),
+        Step::text("as you like"),
     ]);
     let editor = Editor::open(&workspace, &model.settings());
     editor.open_file("a.txt");
@@ -350,11 +351,14 @@ fn the_agent_is_told_with_its_next_request() {
     session.prompt("shout");
     let params =
         json!({ "action": "reject", "items": [{ "all": true }], "comment": "do not shout" });
-    editor.request("copydesk/review/resolve", params);
+    let resolved = editor.request("copydesk/review/resolve", params);
     assert_eq!(model.requests().len(), 3, "a decision is no prompt");
     session.prompt("go on");
     let said = model.everything();
     assert!(said.contains("rejected") && said.contains("do not shout"), "{said}");
+    undo(&editor, &resolved);
+    session.prompt("and now?");
+    assert!(model.everything().contains("took a decision back"));
 }
 
 // Editors without a frontend.

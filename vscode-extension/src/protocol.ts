@@ -448,7 +448,7 @@ export interface Hunk {
   hunkId: string;
   /** The document. */
   uri: string;
-  /** The version `range` holds for; absent for a file that is not open. */
+  /** The version `range` holds for; null for a file that is not open. */
   version?: number | null;
   /** Where it is in the text that `copydesk/review/base` gives. */
   baseRange: Range;

@@ -366,7 +366,7 @@
 ---@class copydesk.protocol.Hunk
 ---@field hunkId string Names the hunk while it is pending.
 ---@field uri string The document.
----@field version? number|vim.NIL The version `range` holds for; absent for a file that is not open.
+---@field version? number|vim.NIL The version `range` holds for; null for a file that is not open.
 ---@field baseRange copydesk.protocol.Range Where it is in the text that `copydesk/review/base` gives.
 ---@field range copydesk.protocol.Range Where it is in the document.
 ---@field oldText string The text without it.

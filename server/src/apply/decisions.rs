@@ -31,6 +31,14 @@ pub struct Resolved {
     pub told: Vec<(String, String)>,
 }
 
+/// What an undo came to, and what each session's agent is to be told of it.
+pub struct Undone {
+    /// For the client.
+    pub result: ReviewUndoResult,
+    /// By session.
+    pub told: Vec<(String, String)>,
+}
+
 /// How a plan was carried out.
 enum Carried {
     Document(Box<Landed>),
@@ -93,10 +101,7 @@ impl LspEditor {
     }
 
     /// `copydesk/review/undo`.
-    pub async fn undo_decision(
-        &self,
-        params: ReviewUndoParams,
-    ) -> Result<ReviewUndoResult, RpcError> {
+    pub async fn undo_decision(&self, params: ReviewUndoParams) -> Result<Undone, RpcError> {
         let parts = &self.0;
         parts.review.follow_all();
         let unknown = || {
@@ -120,9 +125,20 @@ impl LspEditor {
                 failed = Some(error);
             }
         }
+        let mut told = BTreeMap::new();
+        for part in &files {
+            for session in &part.sessions {
+                let text = "Review: the person took a decision back; changes of yours are pending again in";
+                let text = told.entry(session.clone()).or_insert_with(|| text.to_owned());
+                text.push_str(&format!(" {}", part.file));
+            }
+        }
         parts.publish(&files.into_iter().map(|part| part.file).collect());
         match failed {
-            None => Ok(ReviewUndoResult { rev: parts.review.table().ledger.rev() }),
+            None => Ok(Undone {
+                result: ReviewUndoResult { rev: parts.review.table().ledger.rev() },
+                told: told.into_iter().collect(),
+            }),
             Some(error) => Err(RpcError::failed("stale", error.to_string())),
         }
     }

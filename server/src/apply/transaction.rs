@@ -1,6 +1,8 @@
 //! A transaction over several files: everything is checked, then closed files are written in one
 //! commit, then open documents are changed one by one; a failure takes back what was done.
 
+use std::collections::BTreeSet;
+
 use agent::editor::{Applied, AppliedFile, ApplyError, Approval, FileOp, Kept, Transaction};
 use serde_json::json;
 use text::{ChangeSet, Edit, Rope};
@@ -50,7 +52,8 @@ impl Parts {
         let mut done = Done::default();
         if let Err(error) = self.carry_out(&label, &locations, &steps, &mut done, cancelled).await {
             held.failed();
-            return Err(self.take_back(&label, error, done).await);
+            let entering = (&held, &origin_of_edit);
+            return Err(self.take_back(&label, error, done, entering).await);
         }
         self.enter(&held, (&locations, &steps, kinds), &done, &origin_of_edit);
         drop(held);
@@ -189,7 +192,14 @@ impl Parts {
     }
 
     /// Takes back what was done. What cannot be, because of newer typing, is named in the error.
-    async fn take_back(&self, label: &str, error: ApplyError, done: Done) -> ApplyError {
+    /// What stays is pending, so that the person can still take it out.
+    async fn take_back(
+        &self,
+        label: &str,
+        error: ApplyError,
+        done: Done,
+        (held, origin): (&Held, &review::Origin),
+    ) -> ApplyError {
         // Nobody can cancel this: half a transaction is worse than a late answer.
         let never = CancellationToken::new();
         let label = format!("Undo: {label}");
@@ -203,6 +213,8 @@ impl Parts {
                 None => false,
             };
             if !taken_back {
+                held.enter(&location, Entry::Changed, &landed.entered(), origin);
+                self.publish(&BTreeSet::from([location.clone()]));
                 kept = Some(location);
             }
         }

@@ -32,7 +32,7 @@ impl Deciding {
         let action = match command {
             "copydesk.accept" => "accept",
             "copydesk.reject" => "reject",
-            "copydesk.undo" => return Some(self.undo().await),
+            "copydesk.undo" => return Some(self.undo(sessions).await),
             _ => return None,
         };
         Some(self.resolve(sessions, action, arguments.first()).await)
@@ -69,11 +69,13 @@ impl Deciding {
         ))
     }
 
-    async fn undo(&self) -> Result<(), RpcError> {
+    async fn undo(&self, sessions: &Sessions) -> Result<(), RpcError> {
         let last = self.decisions().pop();
         let undo_token =
             last.ok_or_else(|| RpcError::failed("not-found", "there is no decision to undo"))?;
-        self.editor.undo_decision(ReviewUndoParams { undo_token }).await.map(drop)
+        let undone = self.editor.undo_decision(ReviewUndoParams { undo_token }).await?;
+        sessions.tell_decisions(undone.told);
+        Ok(())
     }
 
     fn decisions(&self) -> MutexGuard<'_, Vec<String>> {

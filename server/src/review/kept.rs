@@ -101,14 +101,14 @@ impl Review {
 }
 
 impl Table {
-    /// Takes over what was kept, once.
-    pub(super) fn load(&mut self) {
-        let Some(keeping) = self.keeping.as_mut().filter(|it| !it.loaded) else { return };
+    /// Takes over what was kept, once; whether this was the time.
+    pub(super) fn load(&mut self) -> bool {
+        let Some(keeping) = self.keeping.as_mut().filter(|it| !it.loaded) else { return false };
         keeping.loaded = true;
         keeping.take_lock();
         let read = match state::read_private(&keeping.path) {
             Ok(Some(bytes)) => serde_json::from_slice::<Kept>(&bytes).map_err(|it| it.to_string()),
-            Ok(None) => return,
+            Ok(None) => return false,
             Err(error) => Err(error.to_string()),
         };
         match read {
@@ -125,6 +125,7 @@ impl Table {
             }
             Err(error) => tracing::warn!(error, "pending changes of the last run are lost"),
         }
+        true
     }
 
     fn pending(&mut self) -> Option<(PathBuf, Vec<u8>)> {

@@ -13,8 +13,8 @@ pub struct Hunk {
     pub hunk_id: String,
     /// The document.
     pub uri: String,
-    /// The version `range` holds for; absent for a file that is not open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The version `range` holds for; null for a file that is not open.
+    #[serde(default)]
     pub version: Option<i32>,
     /// Where it is in the text that `copydesk/review/base` gives.
     pub base_range: Range,

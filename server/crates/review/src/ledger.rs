@@ -43,6 +43,8 @@ pub struct Undoing<F> {
     pub file: F,
     /// What has to happen to it first; `None` where only the ledger changes.
     pub plan: Option<Plan>,
+    /// The sessions whose hunks become pending again.
+    pub sessions: BTreeSet<String>,
 }
 
 /// Pending changes by file. `F` names a file.
@@ -241,7 +243,18 @@ impl<F: Ord + Clone> Ledger<F> {
     pub fn plan_undo(&self, token: u64) -> Vec<Undoing<F>> {
         let has = |file: &File| file.decided.iter().any(|it| it.token == token);
         let files = self.files.iter().filter(|(_, file)| has(file));
-        files.map(|(name, it)| Undoing { file: name.clone(), plan: it.plan_undo(token) }).collect()
+        let undoing = |(name, file): (&F, &File)| Undoing {
+            file: name.clone(),
+            plan: file.plan_undo(token),
+            sessions: file
+                .decided
+                .iter()
+                .filter(|it| it.token == token)
+                .flat_map(|it| std::iter::once(&it.origin.session).chain(&it.origin.others))
+                .cloned()
+                .collect(),
+        };
+        files.map(undoing).collect()
     }
 
     /// Takes a file's part of a decision back; what `plan_undo` asked for has happened.

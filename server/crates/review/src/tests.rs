@@ -440,3 +440,24 @@ proptest! {
         }
     }
 }
+
+/// Printed, never judged: `cargo test --release -p review keystroke -- --nocapture`.
+#[test]
+fn a_keystroke_costs_little_in_a_long_file_with_many_hunks() {
+    let text: String = (0..100_000).map(|n| format!("line {n:06} of a long file\n")).collect();
+    let mut desk = Desk::new(&text);
+    let edits = (0..1_000).map(|n| Edit::new(n * 2_600..n * 2_600 + 4, "LINE"));
+    let before = Rope::from_str(&text);
+    let changes = ChangeSet::new(text.len(), edits.collect()).unwrap();
+    desk.ledger.agent_edit(&F, &before, &changes, &Origin::of("s", "c"));
+    assert_eq!(desk.ledger.pending(), 1_000);
+    let count: usize = 2_000;
+    let start = std::time::Instant::now();
+    for n in 0..count {
+        let changes = ChangeSet::new(text.len() + n, vec![Edit::new(n..n, "x")]).unwrap();
+        desk.ledger.person_edit(&F, &changes);
+    }
+    let each = start.elapsed() / u32::try_from(count).unwrap();
+    eprintln!("ledger after one keystroke, 100k lines, 1,000 hunks: {each:?}");
+    assert_eq!(desk.ledger.pending(), 1_000);
+}
