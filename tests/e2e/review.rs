@@ -442,3 +442,130 @@ fn a_plain_language_client_sees_and_decides() {
     assert_eq!(editor.text("a.txt"), BEFORE.replace("one", "ONE"));
     diagnostics(&editor, 0);
 }
+
+// Random interleavings.
+
+/// A small reproducible source of choices.
+struct Choices(u64);
+
+impl Choices {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound.max(1) as u64) as usize
+    }
+}
+
+const LINES: usize = 16;
+
+/// Types a mark that occurs nowhere else, never inside another or inside a word.
+fn type_somewhere(editor: &Editor, choices: &mut Choices, number: usize) {
+    let uri = editor.uri("a.txt");
+    let mut state = editor.lock();
+    let text = state.documents[&uri].text.clone();
+    let places: Vec<usize> =
+        text.match_indices([' ', '\n']).map(|(at, _)| at).chain([0, text.len()]).collect();
+    let place = places[choices.below(places.len())];
+    state.type_at(&uri, place..place, &format!("<{number}>"));
+}
+
+/// The text without marks, and the marks.
+fn without_marks(text: &str) -> (String, Vec<usize>) {
+    let (mut rest, mut marks) = (String::new(), Vec::new());
+    for (nth, part) in text.split('<').enumerate() {
+        match part.split_once('>') {
+            Some((mark, after)) if nth > 0 => {
+                marks.push(mark.parse().expect("a whole mark"));
+                rest.push_str(after);
+            }
+            Some(_) | None => rest.push_str(part),
+        }
+    }
+    marks.sort_unstable();
+    (rest, marks)
+}
+
+#[track_caller]
+fn check_random(kind: Kind, told: Told) {
+    for round in 1..=5_u64 {
+        let seed = round.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut choices = Choices(seed);
+        let before: String =
+            (0..LINES).map(|n| format!("line {n:02} has word{n:02} in it\n")).collect();
+        let workspace = Workspace::new(&[("a.txt", &before)]);
+        let editor = Start::new(&workspace).kind(kind).told(told).settings(&automatic()).start();
+        editor.open_file("a.txt");
+        let session = editor.session();
+        session.tool("Read", json!({ "file_path": "a.txt" })).ok();
+        let mut expected = before;
+        let mut typed = 0;
+        let mut undoable = Vec::new();
+        for _ in 0..16 {
+            for _ in 0..choices.below(3) {
+                type_somewhere(&editor, &mut choices, typed);
+                typed += 1;
+            }
+            match choices.below(4) {
+                0 | 1 => {
+                    let line = choices.below(LINES);
+                    let (old, new) = (format!("word{line:02}"), format!("WORD{line:02}"));
+                    let input =
+                        json!({ "file_path": "a.txt", "old_string": old, "new_string": new });
+                    let call = session.begin_tool("Edit", input);
+                    if choices.below(2) == 0 {
+                        type_somewhere(&editor, &mut choices, typed);
+                        typed += 1;
+                    }
+                    session.finish_tool(call);
+                }
+                2 => {
+                    let pending = hunks(&editor);
+                    if pending.is_empty() {
+                        continue;
+                    }
+                    let hunk = &pending[choices.below(pending.len())];
+                    let accept = choices.below(2) == 0;
+                    let action = if accept { "accept" } else { "reject" };
+                    let resolved = resolve(&editor, action, json!([{ "hunkId": hunk["hunkId"] }]));
+                    assert_eq!(resolved["resolved"][0], hunk["hunkId"], "seed {seed}: {resolved}");
+                    undoable.push((resolved, accept.then(|| hunk.clone())));
+                }
+                _ => {
+                    if let Some((resolved, _)) = undoable.pop() {
+                        undo(&editor, &resolved);
+                    }
+                }
+            }
+        }
+        for (_, accepted) in undoable {
+            for line in accepted
+                .iter()
+                .flat_map(|it| it["newText"].as_str().expect("text").split("WORD").skip(1))
+            {
+                let number = &line[..2];
+                expected = expected.replace(&format!("word{number}"), &format!("WORD{number}"));
+            }
+        }
+        resolve(&editor, "reject", json!([{ "all": true }]));
+        let (rest, marks) = without_marks(&editor.text("a.txt"));
+        assert_eq!(marks, (0..typed).collect::<Vec<_>>(), "seed {seed}: every mark is there once");
+        assert_eq!(rest, expected, "seed {seed}: what was accepted stays, all else is as it was");
+        assert!(hunks(&editor).is_empty());
+    }
+}
+
+#[test]
+fn random_decisions_in_a_strict_editor_lose_nothing() {
+    check_random(Kind::Strict, Told::BeforeAnswer);
+}
+
+#[test]
+fn random_decisions_in_a_lying_editor_lose_nothing() {
+    check_random(Kind::Lying, Told::AfterAnswer);
+}
+
+#[test]
+fn random_decisions_in_an_editor_that_tells_late_lose_nothing() {
+    check_random(Kind::Lying, Told::Debounced(std::time::Duration::from_millis(15)));
+}
