@@ -82,8 +82,6 @@ pub enum Entry {
     Created,
     /// Deleted it; how it comes back.
     Deleted(Option<Undo>),
-    /// Moved it here, and changed its text.
-    Moved(Location),
 }
 
 /// An edit in its document.
@@ -212,13 +210,9 @@ impl Held {
     /// Enters an edit of the agent's.
     pub fn enter(&self, location: &Location, entry: Entry, edit: &Entered<'_>, origin: &Origin) {
         let mut table = self.review.table();
-        if let Entry::Moved(from) = &entry {
-            table.ledger.renamed(from, location);
-            table.followed.remove(from);
-        }
         table.arrive(&self.review.0.vfs, location, edit);
         match entry {
-            Entry::Changed | Entry::Moved(_) => {
+            Entry::Changed => {
                 table.ledger.agent_edit(location, edit.before, edit.changes, origin);
             }
             Entry::Created => {
@@ -261,6 +255,11 @@ impl Held {
         for location in &self.locations {
             table.followed.remove(location);
         }
+    }
+
+    /// Remembers how a file that a decision took away comes back as it was.
+    pub fn keep_undo(&self, location: &Location, undo: Undo) {
+        self.review.lock().deleted.insert(location.clone(), undo);
     }
 
     /// How a deleted file comes back as it was.

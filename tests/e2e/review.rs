@@ -569,3 +569,27 @@ fn random_decisions_in_a_lying_editor_lose_nothing() {
 fn random_decisions_in_an_editor_that_tells_late_lose_nothing() {
     check_random(Kind::Lying, Told::Debounced(std::time::Duration::from_millis(15)));
 }
+
+#[test]
+fn a_moved_file_and_one_deleted_after_an_edit_go_back_to_what_they_were() {
+    let workspace = Workspace::new(&[("a.txt", BEFORE), ("b.txt", "b\n")]);
+    let editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    session.tool("Read", json!({ "file_path": "a.txt" })).ok();
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: sub/c.txt\n@@\n-two\n+TWO\n*** End Patch";
+    session.tool("ApplyPatch", json!({ "input": patch })).ok();
+    write(&session, "b.txt", "B\n");
+    session.tool("Delete", json!({ "paths": ["b.txt"], "reason": "unused" })).ok();
+    assert!(!workspace.has("a.txt") && !workspace.has("b.txt"));
+    assert_eq!(hunks(&editor).len(), 3);
+    let resolved = resolve(&editor, "reject", json!([{ "all": true }]));
+    assert_eq!(resolved["conflicts"], json!([]), "{resolved}");
+    assert_eq!(workspace.read("a.txt"), BEFORE);
+    assert_eq!(workspace.read("b.txt"), "b\n");
+    assert!(!workspace.has("sub/c.txt"));
+    undo(&editor, &resolved);
+    assert_eq!(workspace.read("sub/c.txt"), BEFORE.replace("two", "TWO"));
+    assert!(!workspace.has("a.txt") && !workspace.has("b.txt"));
+    resolve(&editor, "accept", json!([{ "all": true }]));
+    assert!(hunks(&editor).is_empty() && workspace.has("sub/c.txt"));
+}

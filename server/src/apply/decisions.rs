@@ -18,10 +18,11 @@ use vfs::{Dirty, Location, Undo};
 
 use super::disk::DiskStep;
 use super::document::Landed;
+use super::transaction::whole;
 use super::{LspEditor, Parts};
 use crate::outbox::RpcError;
+use crate::review::Held;
 use crate::review::lines::Told;
-use crate::review::{Entered, Held};
 
 /// What a decision came to, and what each session's agent is to be told of it.
 pub struct Resolved {
@@ -222,15 +223,14 @@ impl Parts {
             Some(Plan::Create(text)) => {
                 self.bring_back(location, &text, held.deleted(location)).await
             }
-            Some(Plan::Delete) => self.take_away(label, location).await,
+            Some(Plan::Delete) => self.take_away(label, location, held).await,
         };
         let carried = carried.inspect_err(|_| held.failed())?;
         match &carried {
             Carried::Document(landed) => held.decide(location, Some(&landed.entered()), decide),
             Carried::Disk(step) => {
                 let DiskStep { before, changes, .. } = &**step;
-                let edit = Entered { before, changes, generation: None, now: None };
-                held.decide(location, Some(&edit), decide);
+                held.decide(location, Some(&whole(before, changes)), decide);
             }
             Carried::File => held.decide(location, None, decide),
         }
@@ -275,6 +275,12 @@ impl Parts {
         if let Some(undo) = undo
             && self.revert(undo).await.is_ok()
         {
+            // It may have gone with earlier edits of the agent's in it.
+            let there = location.path().and_then(|path| self.vfs.disk_snapshot(path).ok());
+            if let Some(there) = there.filter(|it| it.rope != *text) {
+                let step = self.plan_edit(&there, &ChangeSet::whole(&there.rope, text))?;
+                self.commit(step.ops).await?;
+            }
             return Ok(Carried::File);
         }
         let on_disk = location.path().is_some_and(|path| self.vfs.link_stat(path).is_ok());
@@ -287,7 +293,12 @@ impl Parts {
         Ok(Carried::File)
     }
 
-    async fn take_away(&self, label: &str, location: &Location) -> Result<Carried, ApplyError> {
+    async fn take_away(
+        &self,
+        label: &str,
+        location: &Location,
+        held: &Held,
+    ) -> Result<Carried, ApplyError> {
         let never = CancellationToken::new();
         let on_disk = location.path().is_some_and(|path| self.vfs.link_stat(path).is_ok());
         match self.vfs.open_snapshot(location) {
@@ -307,7 +318,7 @@ impl Parts {
             }
             Some(_) | None => {
                 let step = self.plan_delete(location)?;
-                self.commit(step.ops).await?;
+                held.keep_undo(location, self.commit(step.ops).await?.undo);
                 Ok(Carried::File)
             }
         }

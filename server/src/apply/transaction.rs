@@ -45,7 +45,8 @@ impl Parts {
         let _locks = self.locks.take(locations.iter().chain(ops.iter().filter_map(origin))).await;
         let kinds: Vec<Kind> = ops.iter().map(Kind::of).collect();
         let steps: Vec<Step> = ops.into_iter().map(|op| self.plan(op)).collect::<Result<_, _>>()?;
-        let held = self.review.hold(&locations);
+        let moved: Vec<Location> = kinds.iter().filter_map(Kind::from).cloned().collect();
+        let held = self.review.hold(locations.iter().chain(&moved));
         if cancelled.is_cancelled() {
             return Err(ApplyError::Cancelled);
         }
@@ -57,7 +58,7 @@ impl Parts {
         }
         self.enter(&held, (&locations, &steps, kinds), &done, &origin_of_edit);
         drop(held);
-        self.publish(&locations.iter().cloned().collect());
+        self.publish(&locations.iter().chain(&moved).cloned().collect());
         Ok(self.settle(locations, steps, done, approval).await)
     }
 
@@ -248,7 +249,18 @@ impl Parts {
                 Kind::Modify => Entry::Changed,
                 Kind::Create => Entry::Created,
                 Kind::Delete => Entry::Deleted(location.path().and_then(removal)),
-                Kind::Move(from) => Entry::Moved(from),
+                Kind::Move(from) => {
+                    // A file that went and one that came: each can be decided on.
+                    let Step::Disk(step) = step else { continue };
+                    let DiskStep { before, changes, .. } = &**step;
+                    let entry = Entry::Deleted(from.path().and_then(removal));
+                    held.enter(&from, entry, &whole(before, &emptied(before)), origin);
+                    let text = changes.apply(before).to_string();
+                    let added = vec![Edit::new(0..0, text)];
+                    let added = ChangeSet::new(0, added).unwrap_or_else(|_| ChangeSet::identity(0));
+                    held.enter(location, Entry::Created, &whole(&Rope::new(), &added), origin);
+                    continue;
+                }
             };
             match step {
                 Step::Document { .. } => {
@@ -259,13 +271,10 @@ impl Parts {
                 }
                 Step::Disk(step) => {
                     let DiskStep { before, changes, .. } = &**step;
-                    let edit = Entered { before, changes, generation: None, now: None };
-                    held.enter(location, entry, &edit, origin);
+                    held.enter(location, entry, &whole(before, changes), origin);
                 }
                 Step::DeleteOpen { before } => {
-                    let changes = &emptied(before);
-                    let edit = Entered { before, changes, generation: None, now: None };
-                    held.enter(location, entry, &edit, origin);
+                    held.enter(location, entry, &whole(before, &emptied(before)), origin);
                 }
             }
         }
@@ -311,6 +320,14 @@ enum Kind {
 }
 
 impl Kind {
+    /// Where a file that is moved comes from.
+    fn from(&self) -> Option<&Location> {
+        match self {
+            Kind::Move(from) => Some(from),
+            Kind::Modify | Kind::Create | Kind::Delete => None,
+        }
+    }
+
     fn of(op: &FileOp) -> Kind {
         match op {
             FileOp::Modify { .. } => Kind::Modify,
@@ -319,6 +336,11 @@ impl Kind {
             FileOp::Move { from, .. } => Kind::Move(from.clone()),
         }
     }
+}
+
+/// An edit of a closed file.
+pub(super) fn whole<'a>(before: &'a Rope, changes: &'a ChangeSet) -> Entered<'a> {
+    Entered { before, changes, generation: None, now: None }
 }
 
 impl Landed {
