@@ -31,6 +31,10 @@ pub const COMMANDS: &[&str] = &[
     "copydesk.review",
 ];
 
+/// Those of them that decide on the agent's changes: what lenses and code actions run.
+pub const REVIEW_COMMANDS: &[&str] =
+    &["copydesk.accept", "copydesk.reject", "copydesk.undo", "copydesk.review"];
+
 /// A message of more characters is cut, and says so; editors show it in a popup.
 const MAX_MESSAGE: usize = 4 * 1024;
 

@@ -108,14 +108,16 @@ impl Client {
             version: version.to_owned(),
             session: serde_json::to_value(session_capabilities()).unwrap_or_default(),
         };
-        // An editor with a frontend of ours has commands of its own by these names.
+        // A frontend of ours has commands of its own by the other names.
         let commands = match self.markers {
-            Some(_) => None,
-            None => Some(ExecuteCommandOptions {
-                commands: bare::COMMANDS.iter().map(|&name| name.to_owned()).collect(),
-                ..ExecuteCommandOptions::default()
-            }),
+            None => bare::COMMANDS,
+            Some(_) if !self.reviews() => bare::REVIEW_COMMANDS,
+            Some(_) => &[],
         };
+        let commands = (!commands.is_empty()).then(|| ExecuteCommandOptions {
+            commands: commands.iter().map(|&name| name.to_owned()).collect(),
+            ..ExecuteCommandOptions::default()
+        });
         InitializeResult {
             capabilities: ServerCapabilities {
                 position_encoding: self.encoding.clone(),
@@ -260,10 +262,22 @@ mod tests {
         assert!(client.saves() && !client.answers_permissions());
         assert_eq!(client.counting.breaks, LineBreaks::Lf);
         let mut result = serde_json::to_value(client.initialize_result()).unwrap();
-        assert!(result["capabilities"].get("executeCommandProvider").is_none());
+        let commands = &result["capabilities"]["executeCommandProvider"]["commands"];
+        assert_eq!(*commands, json!(bare::REVIEW_COMMANDS), "it draws no hunks, so lenses do");
         assert_eq!(result["capabilities"]["experimental"]["copydesk"]["protocolVersion"], 1);
         add_notebook_sync(&mut result);
         assert_eq!(result["capabilities"]["notebookDocumentSync"]["save"], true);
+    }
+
+    #[test]
+    fn a_frontend_that_draws_hunks_needs_no_commands() {
+        let client = client(json!({
+            "capabilities": {"experimental": {"copydesk": {"protocolVersion": 1, "review": {}}}},
+        }));
+        let result = serde_json::to_value(client.initialize_result()).unwrap();
+        for provider in ["executeCommandProvider", "codeLensProvider", "codeActionProvider"] {
+            assert!(result["capabilities"].get(provider).is_none(), "{provider}");
+        }
     }
 
     #[test]
