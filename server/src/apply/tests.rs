@@ -631,6 +631,8 @@ async fn the_status_is_told_when_it_changes() {
     let told: Vec<(bool, u64)> = desk
         .asked("copydesk/status/didChange")
         .iter()
+        // The edit's hunk is told when it is entered, which is not what is tested here.
+        .filter(|it| it["pendingHunks"] == 0)
         .map(|it| (it["busy"].as_bool().unwrap(), it["pendingPermissions"].as_u64().unwrap()))
         .collect();
     assert_eq!(told, [(true, 0), (true, 1), (false, 0)]);

@@ -167,10 +167,10 @@ impl Thinking {
     /// The name people read.
     pub fn name(self) -> &'static str {
         match self {
-            Thinking::Off => "Off",
-            Thinking::Low => "Low",
-            Thinking::Medium => "Medium",
-            Thinking::High => "High",
+            Thinking::Off => "Thinking: off",
+            Thinking::Low => "Thinking: low",
+            Thinking::Medium => "Thinking: medium",
+            Thinking::High => "Thinking: high",
         }
     }
 
