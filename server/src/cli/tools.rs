@@ -62,16 +62,18 @@ pub enum Tools {
 pub async fn run_command(command: Tools, supervisor: Supervisor) -> ExitCode {
     match command {
         Tools::Ls { json, place } => match boot::root(&place) {
-            Ok(_) => list(output(json)),
+            Ok(_) if json => list(Output::Json),
+            Ok(_) => list(Output::Text),
             Err(text) => misuse(&text),
         },
         Tools::Show { name, json, place } => match boot::root(&place) {
-            Ok(_) => show(&name, output(json)),
+            Ok(_) if json => show(&name, Output::Json),
+            Ok(_) => show(&name, Output::Text),
             Err(text) => misuse(&text),
         },
         Tools::Call { name, input, place, mode, json, trust } => {
-            let call =
-                Call { name, input, mode, output: output(json), trusted: trust.then_some(true) };
+            let output = if json { Output::Json } else { Output::Text };
+            let call = Call { name, input, mode, output, trusted: trust.then_some(true) };
             match boot::root(&place) {
                 Ok(root) => call.run(root, supervisor).await,
                 Err(text) => misuse(&text),
@@ -84,16 +86,6 @@ pub async fn run_command(command: Tools, supervisor: Supervisor) -> ExitCode {
 enum Output {
     Text,
     Json,
-}
-
-impl From<bool> for Output {
-    fn from(json: bool) -> Output {
-        if json { Output::Json } else { Output::Text }
-    }
-}
-
-fn output(json: impl Into<Output>) -> Output {
-    json.into()
 }
 
 fn list(output: Output) -> ExitCode {

@@ -168,14 +168,6 @@ impl<F: Ord + Clone> Ledger<F> {
         self.changed(file);
     }
 
-    /// A file has another name now.
-    pub fn renamed(&mut self, from: &F, to: &F) {
-        if let Some(file) = self.files.remove(from) {
-            self.files.insert(to.clone(), file);
-            self.rev += 1;
-        }
-    }
-
     /// Somebody else changed the text: the person, a formatter, another program.
     pub fn person_edit(&mut self, file: &F, changes: &ChangeSet) -> Edited {
         let Some(found) = self.files.get_mut(file) else { return Edited::Moved };
