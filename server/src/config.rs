@@ -26,6 +26,8 @@ pub struct Sources {
     pub editor: Value,
     /// What was said on the command line, as JSON; wins over everything.
     pub command_line: Value,
+    /// The person typed this very call and the mode it runs in: nothing is left to ask.
+    pub own_call: bool,
     /// What the editor or the command line says about trust.
     pub trusted: Option<bool>,
     /// Where the person's own state is kept.
@@ -66,8 +68,8 @@ const HARMLESS: &[&str] = &["model", "models", "edits"];
 pub fn load(sources: &Sources) -> Config {
     let root = sources.folders.first();
     let trusted = trust::is_trusted(sources);
-    let named = sources.command_line.get("mode").is_some();
-    let mut config = Config { trusted, unasked: trusted || named, ..Config::default() };
+    let unasked = trusted || sources.own_call;
+    let mut config = Config { trusted, unasked, ..Config::default() };
     let mut merged = Map::new();
     for (layer, path) in files(root.map(PathBuf::as_path)) {
         let Some((value, problems)) = read(&path) else { continue };

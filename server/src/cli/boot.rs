@@ -62,6 +62,8 @@ pub struct Wish {
     pub root: PathBuf,
     /// Settings of this run, as JSON.
     pub settings: Value,
+    /// The person typed the call itself, with its mode.
+    pub own_call: bool,
     /// Whether the folder is trusted for this run.
     pub trusted: Option<bool>,
     /// Where sessions are kept.
@@ -75,6 +77,7 @@ pub fn sessions(wish: Wish, vfs: Vfs, editor: Arc<dyn Editor>, supervisor: Super
         folders: vec![wish.root],
         editor: Value::Null,
         command_line: wish.settings,
+        own_call: wish.own_call,
         trusted: wish.trusted,
         state: state_dir(),
     };

@@ -15,7 +15,7 @@ pub enum ConfigCommand {
     /// List the files that are read.
     Path(Place),
     /// Print the JSON Schema.
-    Schema,
+    Schema(Place),
 }
 
 /// Runs the command.
@@ -35,7 +35,7 @@ pub fn run(command: ConfigCommand) -> ExitCode {
             }
             Err(text) => misuse(&text),
         },
-        ConfigCommand::Schema => match serde_json::to_string_pretty(&config::schema()) {
+        ConfigCommand::Schema(_) => match serde_json::to_string_pretty(&config::schema()) {
             Ok(text) => {
                 say(&text);
                 ExitCode::SUCCESS

@@ -56,7 +56,12 @@ pub async fn run_demo(demo: Demo, supervisor: Supervisor) -> ExitCode {
 
 async fn play(folder: &TempDir, supervisor: Supervisor) -> Result<ExitCode, String> {
     let root = folder.path().join("project");
-    let vfs = boot::vfs();
+    // Nothing of the sample project is left in the person's own state.
+    let vfs = Vfs::new(vfs::Options {
+        unit: text::Unit::Utf8,
+        breaks: text::LineBreaks::Lf,
+        state_dir: Some(folder.path().join("state")),
+    });
     let terminal = Arc::new(Terminal::new(Style::detect(), Asking::AllowAll));
     let editor = Headless::new(vfs.clone(), terminal.clone()).map_err(|err| err.to_string())?;
     let rules = Location::disk(root.join("RULES.md"));
@@ -77,6 +82,7 @@ async fn play(folder: &TempDir, supervisor: Supervisor) -> Result<ExitCode, Stri
     });
     let wish = Wish {
         root: root.clone(),
+        own_call: false,
         settings,
         trusted: Some(true),
         state: Some(folder.path().join("state")),

@@ -67,6 +67,7 @@ pub async fn run_prompt(run: Run, supervisor: Supervisor) -> ExitCode {
     }
     let wish = Wish {
         root: root.clone(),
+        own_call: false,
         settings: settings.into(),
         trusted: run.trust.then_some(true),
         state: state_dir(),

@@ -72,6 +72,8 @@ fn list(dir: &Path, format: Format) -> ExitCode {
         .unwrap_or_default()
         .iter()
         .filter_map(|it| store::load(it).ok())
+        // What `copydesk tools call` keeps is no conversation.
+        .filter(|it| it.title().is_some())
         .collect();
     all.sort_by_key(|it| std::cmp::Reverse(it.header.created));
     if format == Format::Json {
@@ -102,7 +104,13 @@ fn export(id: &str, place: &Place, format: Format) -> ExitCode {
     let loaded = match store::load(&dir) {
         Ok(loaded) => loaded,
         Err(err) => {
-            return fail(&format!("there is no conversation {id} that can be read here: {err}"));
+            let there = vfs::state::list(&dir).is_ok_and(|files| !files.is_empty());
+            return fail(&match there {
+                true => format!("the conversation {id} cannot be read: {err}"),
+                false => {
+                    format!("there is no conversation {id} here; `copydesk sessions ls` lists them")
+                }
+            });
         }
     };
     let mut history = History::default();

@@ -9,7 +9,7 @@ use agent::editor::{Answer, Extras};
 use async_trait::async_trait;
 use protocol::acp::{
     self, ContentBlock, RequestPermissionSubject, SessionUpdate, StateUpdate, ToolCallContent,
-    ToolCallStatus, ToolCallUpdate, ToolKind,
+    ToolCallStatus, ToolCallUpdate,
 };
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::watch;
@@ -163,13 +163,8 @@ impl Terminal {
         }
         self.end_text(state);
         let title = card.title.value().cloned().unwrap_or_default();
-        let kind = icon(card.kind.value());
-        let head = format!(
-            "\n{} {kind} {}",
-            self.paint(colour, &format!("{glyph} {word}")),
-            clean(&title)
-        );
-        print(&format!("{head}\n"));
+        let ended = self.paint(colour, &format!("{glyph} {word}"));
+        print(&format!("\n{ended}  {}\n", clean(&title)));
         for content in card.content.value().into_iter().flatten() {
             print(&self.block(state, content));
         }
@@ -306,18 +301,6 @@ impl Watcher for Terminal {
             },
             (Err(_), _) => Answer::Nobody,
         }
-    }
-}
-
-fn icon(kind: Option<&ToolKind>) -> &'static str {
-    match kind {
-        Some(ToolKind::Read) => "read",
-        Some(ToolKind::Edit) => "edit",
-        Some(ToolKind::Delete) => "delete",
-        Some(ToolKind::Search) => "search",
-        Some(ToolKind::Execute) => "run",
-        Some(ToolKind::Fetch) => "fetch",
-        Some(_) | None => "call",
     }
 }
 

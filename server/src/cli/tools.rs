@@ -102,11 +102,16 @@ fn list(output: Output) -> ExitCode {
     let width = tools.iter().map(|it| it.name.len()).max().unwrap_or(0).max(4);
     say(&format!("{:<width$}  {:<8}  WHAT IT DOES", "NAME", "KIND"));
     for tool in tools {
-        let first =
-            tool.description.split_terminator(". ").next().unwrap_or_default().replace('\n', " ");
-        say(&format!("{:<width$}  {:<8}  {}", tool.name, "builtin", first.trim_end_matches('.')));
+        let first = first_sentence(&tool.description);
+        say(&format!("{:<width$}  {:<8}  {first}", tool.name, "builtin"));
     }
     ExitCode::SUCCESS
+}
+
+fn first_sentence(text: &str) -> String {
+    let line = text.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+    let ends = [". ", ": "].into_iter().filter_map(|it| line.find(it)).min();
+    line[..ends.unwrap_or(line.len())].trim_end_matches(['.', ':']).to_string()
 }
 
 fn show(name: &str, output: Output) -> ExitCode {
@@ -149,10 +154,14 @@ impl Call {
             Err(err) => return fail(&err.to_string()),
         };
         let settings = self.mode.map_or(Value::Null, |it| json!({ "mode": it.id() }));
-        let wish = Wish { root, settings, trusted: self.trusted, state: state_dir() };
+        let own_call = self.mode.is_some();
+        let wish = Wish { root, own_call, settings, trusted: self.trusted, state: state_dir() };
         let sessions = boot::sessions(wish, vfs, Arc::new(editor), supervisor);
         let params = ToolCallParams { session_id: None, name: self.name, input, dialect: None };
         let result = sessions.tool_call(params).await;
+        if 0 < sessions.running_jobs() {
+            fail("background jobs end with this command: run it in the foreground instead");
+        }
         sessions.shutdown().await;
         let result = match result {
             Ok(result) => result,

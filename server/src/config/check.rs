@@ -202,6 +202,9 @@ fn mismatch(value: &Value, schema: &Value) -> Option<String> {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
+    if let Some(wanted) = out_of_range(value, schema) {
+        return Some(wanted);
+    }
     let fits = types.iter().any(|it| *it == actual || (*it == "number" && actual == "integer"));
     let wanted = types
         .iter()
@@ -217,6 +220,16 @@ fn mismatch(value: &Value, schema: &Value) -> Option<String> {
     wrong.then(|| {
         format!("a list of which each is {}", article(items["type"].as_str().unwrap_or("text")))
     })
+}
+
+/// What a whole number must be, where this one is too small or too large for the setting.
+fn out_of_range(value: &Value, schema: &Value) -> Option<String> {
+    let number = value.as_number().filter(|it| !it.is_f64())?;
+    let least = schema["minimum"].as_i64()?;
+    let most = if schema["format"] == "uint32" { u64::from(u32::MAX) } else { u64::MAX };
+    let small = number.as_i64().is_some_and(|it| it < least);
+    let large = number.as_u64().is_some_and(|it| most < it);
+    (small || large).then(|| format!("a whole number from {least} to {most}"))
 }
 
 /// The words an enumeration allows, however the schema spells it.

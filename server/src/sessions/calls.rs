@@ -53,6 +53,12 @@ impl Sessions {
         })
     }
 
+    /// Background jobs of calls that name no session.
+    pub fn running_jobs(&self) -> usize {
+        let own = self.lock().own.clone();
+        own.map_or(0, |it| it.shared.jobs.list(exec::Listed::Active).len())
+    }
+
     /// `copydesk/toolCall/cancel`.
     pub fn cancel_call(&self, params: ToolCallRef) -> Result<Value, RpcError> {
         let session = self.session(&params.session_id)?;

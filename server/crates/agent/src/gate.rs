@@ -238,7 +238,13 @@ async fn judged(
             "rejected by the person. Nothing was done. Ask what they want instead, or go on without it.",
         )),
         Permission::Nobody { rule } => {
+            let trusted = shared.world.may_run_unasked();
             let hint = match rule {
+                _ if !trusted => {
+                    "This folder is not trusted, so no rule or mode lets it through: trust it in \
+                                  the editor, or for one run with `--trust`."
+                        .to_string()
+                }
                 Some(rule) => format!("Add the permission rule `{rule}`, or run in another mode."),
                 None => "It needs a person who allows it.".to_string(),
             };

@@ -28,6 +28,9 @@ const MAX_REQUESTS: usize = 200;
 
 /// Runs a turn.
 pub async fn run(shared: &Arc<Shared>, prompt: Prompt, cancel: &CancellationToken) -> StopReason {
+    if shared.history().is_empty() {
+        give_title(shared, &prompt);
+    }
     let choosing = shared.connection.get(&shared.world, shared.model());
     let chosen = tokio::select! {
         biased;
@@ -112,12 +115,14 @@ fn begin(shared: &Arc<Shared>, prompt: &Prompt, chosen: &Chosen) {
     let environment = first.then(|| prompt::environment(shared));
     let facts = environment.into_iter().chain(shared.take_notes());
     shared.remember_message(prompt::user_message(prompt, facts, chosen));
-    if first {
-        let title = title_of(prompt);
-        shared.transcript.record(&Record::Title { title: title.clone() });
-        let info = SessionInfoUpdate::new().title(title);
-        shared.transcript.send(SessionUpdate::SessionInfoUpdate(info));
-    }
+}
+
+/// The conversation is called after its first prompt.
+fn give_title(shared: &Arc<Shared>, prompt: &Prompt) {
+    let title = title_of(prompt);
+    shared.transcript.record(&Record::Title { title: title.clone() });
+    let info = SessionInfoUpdate::new().title(title);
+    shared.transcript.send(SessionUpdate::SessionInfoUpdate(info));
 }
 
 async fn answer(

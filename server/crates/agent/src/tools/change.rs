@@ -381,7 +381,10 @@ fn told(cx: &Cx, verb: &str, done: &Done, tiers: &[Tier], count: usize) -> Outpu
     let (added, removed) = text::diff::stats(&file.before, &file.changes);
     let places = if 1 < count { format!("{count} places in ") } else { String::new() };
     let (mut text, signs) = match done.operation {
-        Operation::Add => (format!("Created {shown} ({added} lines)."), format!("+{added}")),
+        Operation::Add => (
+            format!("Created {shown} ({added} line{}).", if added == 1 { "" } else { "s" }),
+            format!("+{added}"),
+        ),
         Operation::Modify | Operation::Move { .. } => (
             format!("Changed {places}{shown} (+{added} −{removed})."),
             format!("+{added} −{removed}"),
