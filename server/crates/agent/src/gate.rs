@@ -240,12 +240,13 @@ async fn judged(
         Permission::Nobody { rule } => {
             let trusted = shared.world.may_run_unasked();
             let hint = match rule {
-                _ if !trusted => {
-                    "This folder is not trusted, so no rule or mode lets it through: trust it in \
-                                  the editor, or for one run with `--trust`."
-                        .to_string()
+                Some(rule) if trusted => {
+                    format!("Add the permission rule `{rule}`, or run in another mode.")
                 }
-                Some(rule) => format!("Add the permission rule `{rule}`, or run in another mode."),
+                Some(rule) => format!(
+                    "Trust this folder (in the editor, or for one run with `--trust`), and add the \
+                     permission rule `{rule}` or run in another mode."
+                ),
                 None => "It needs a person who allows it.".to_string(),
             };
             let text = format!("denied: this needs permission and nobody is there to ask. {hint}");

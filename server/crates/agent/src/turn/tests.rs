@@ -201,14 +201,14 @@ async fn a_changed_input_is_judged_again() {
     check(
         &desk.results().join("\n"),
         expect![[r#"
-        ✗ denied by the rule `Edit(kept/**)`. Do not try another way; tell the person if it is needed.
-        ✓ Created e.txt (1 lines).
-        @@ -0,0 +1 @@
-        +y
-        \ No newline at end of file
+            ✗ denied by the rule `Edit(kept/**)`. Do not try another way; tell the person if it is needed.
+            ✓ Created e.txt (1 line).
+            @@ -0,0 +1 @@
+            +y
+            \ No newline at end of file
 
-        [note: the person changed the input to {"file_path":"e.txt","content":"y"} and says: better]
-        ✗ The arguments do not match the schema of Write: args.content is required; args.x is not allowed. Send the call again with these corrected."#]],
+            [note: the person changed the input to {"file_path":"e.txt","content":"y"} and says: better]
+            ✗ The arguments do not match the schema of Write: args.content is required; args.x is not allowed. Send the call again with these corrected."#]],
     );
 }
 
@@ -225,12 +225,12 @@ async fn a_panic_in_a_tool_is_a_failed_card() {
     check(
         &desk.results().join("\n"),
         expect![[r#"
-        ✗ The tool crashed; this is a fault of copydesk and was logged. Try another way.
-        ✓ Created c.txt (1 lines).
-        @@ -0,0 +1 @@
-        +x
-        \ No newline at end of file
-    "#]],
+            ✗ The tool crashed; this is a fault of copydesk and was logged. Try another way.
+            ✓ Created c.txt (1 line).
+            @@ -0,0 +1 @@
+            +x
+            \ No newline at end of file
+        "#]],
     );
 }
 
@@ -362,28 +362,28 @@ async fn steering_comes_with_the_next_request_and_the_queue_after_the_turn() {
     check(
         &desk.conversation(),
         expect![[r#"
-        SHOWN
-        person: go
-        (session_info_update)
-        card 1: Write b.txt +1 — completed
-        person: queued
-        person: steered
-        agent: heard
-        agent: heard too
-        HELD
-        user: (environment)
-        user: go
-        model: Write {"file_path":"b.txt","content":"x"}
-        user: ✓ Created b.txt (1 lines).
-        @@ -0,0 +1 @@
-        +x
-        \ No newline at end of file
+            SHOWN
+            person: go
+            (session_info_update)
+            card 1: Write b.txt +1 — completed
+            person: queued
+            person: steered
+            agent: heard
+            agent: heard too
+            HELD
+            user: (environment)
+            user: go
+            model: Write {"file_path":"b.txt","content":"x"}
+            user: ✓ Created b.txt (1 line).
+            @@ -0,0 +1 @@
+            +x
+            \ No newline at end of file
 
-        user: steered
-        model: heard
-        user: queued
-        model: heard too
-    "#]],
+            user: steered
+            model: heard
+            user: queued
+            model: heard too
+        "#]],
     );
 }
 
@@ -466,14 +466,13 @@ async fn a_stream_that_breaks_off_keeps_what_was_said_and_ends_the_card() {
     check(
         &desk.conversation(),
         expect![[r#"
-        SHOWN
-        (session_info_update)
-        agent: I write
-        card 1: Write — cancelled
-        HELD
-        user: (environment)
-        user: go
-        model: I write
-    "#]],
+            SHOWN
+            agent: I write
+            card 1: Write — cancelled
+            HELD
+            user: (environment)
+            user: go
+            model: I write
+        "#]],
     );
 }
