@@ -231,6 +231,14 @@ impl Editor {
         self.lock().send_bytes(bytes.to_vec());
     }
 
+    /// The same bytes, each in a write of its own, with nothing of ours in between.
+    pub fn raw_byte_by_byte(&self, bytes: &[u8]) {
+        let mut state = self.lock();
+        for byte in bytes {
+            state.send_bytes(vec![*byte]);
+        }
+    }
+
     pub fn notify(&self, method: &str, params: Value) {
         self.lock().notify(method, params);
     }

@@ -100,11 +100,9 @@ fn a_header_in_lower_case_is_accepted() {
 fn a_frame_in_single_bytes_is_one_frame() {
     let workspace = Workspace::new(&[]);
     let editor = Editor::open(&workspace, &json!({}));
-    for byte in frame(
+    editor.raw_byte_by_byte(&frame(
         &json!({ "jsonrpc": "2.0", "id": "bytes", "method": "copydesk/status", "params": {} }),
-    ) {
-        editor.raw(&[byte]);
-    }
+    ));
     editor.wait("the answer", |s| s.stray.iter().find(|m| m["id"] == "bytes").cloned());
 }
 
