@@ -205,7 +205,7 @@ impl Sessions {
                     model = named;
                     thinking = level;
                 }
-                Record::Session(_) | Record::Title { .. } | Record::Closed => {}
+                Record::Session(_) | Record::Title { .. } => {}
             }
         }
         let mut log = Log::open(&dir).map_err(|err| {

@@ -35,8 +35,6 @@ pub enum Record {
     },
     /// A title was given.
     Title { title: String },
-    /// The session was closed by the person.
-    Closed,
 }
 
 /// What a session is.
@@ -123,8 +121,7 @@ impl Loaded {
             Record::Session(_)
             | Record::Update { .. }
             | Record::Message { .. }
-            | Record::Options { .. }
-            | Record::Closed => None,
+            | Record::Options { .. } => None,
         })
     }
 }
