@@ -3,13 +3,15 @@
 //! A blob is on disk, synced, before the file it is the image of is touched. The record of a transaction is locked
 //! while its process lives, so that another may undo what a dead one left half done.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
+use crate::images::Pruned;
 use crate::snapshot::hash_bytes;
 use crate::state;
 use crate::transaction::Undo;
@@ -17,7 +19,14 @@ use crate::transaction::Undo;
 /// Where before-images are.
 pub(crate) enum Journal {
     Memory(Mutex<HashMap<[u8; 32], Vec<u8>>>),
-    Disk(PathBuf),
+    Disk(Disk),
+}
+
+/// Before-images in files.
+pub(crate) struct Disk {
+    dir: PathBuf,
+    /// Bytes kept since images were last dropped.
+    fresh: AtomicU64,
 }
 
 /// The record of a transaction under way; gone when it ends well.
@@ -33,11 +42,17 @@ pub(crate) struct Dead {
     pub intent: Intent,
 }
 
+/// Images this young may belong to what is about to be recorded.
+const YOUNG: Duration = Duration::from_secs(60);
+
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl Journal {
     pub fn new(state_dir: Option<PathBuf>) -> Journal {
-        state_dir.map_or_else(|| Journal::Memory(Mutex::default()), Journal::Disk)
+        match state_dir {
+            Some(dir) => Journal::Disk(Disk { dir, fresh: AtomicU64::new(0) }),
+            None => Journal::Memory(Mutex::default()),
+        }
     }
 
     /// Keeps `bytes`; on return they survive a crash.
@@ -48,12 +63,13 @@ impl Journal {
                 let mut blobs = blobs.lock().unwrap_or_else(PoisonError::into_inner);
                 blobs.entry(hash).or_insert_with(|| bytes.to_vec());
             }
-            Journal::Disk(dir) => {
+            Journal::Disk(Disk { dir, fresh }) => {
                 let path = blob_path(dir, hash);
-                if fs::metadata(&path).is_ok_and(|found| found.len() == bytes.len() as u64) {
+                if used_now(&path, bytes.len() as u64) {
                     return Ok(hash);
                 }
                 state::write_private(&path, bytes)?;
+                fresh.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             }
         }
         Ok(hash)
@@ -66,7 +82,7 @@ impl Journal {
                 let blobs = blobs.lock().unwrap_or_else(PoisonError::into_inner);
                 blobs.get(&hash).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
             }
-            Journal::Disk(dir) => {
+            Journal::Disk(Disk { dir, .. }) => {
                 let bytes = fs::read(blob_path(dir, hash))?;
                 if hash_bytes(&bytes) != hash {
                     return Err(io::Error::new(
@@ -81,7 +97,7 @@ impl Journal {
 
     /// Records what is about to be done; `None` without a state folder.
     pub fn begin(&self, undo: &Undo) -> io::Result<Option<Intent>> {
-        let Journal::Disk(dir) = self else { return Ok(None) };
+        let Journal::Disk(Disk { dir, .. }) = self else { return Ok(None) };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = dir.join("journal").join(format!("{}-{number}.json", std::process::id()));
         if let Some(parent) = path.parent() {
@@ -94,9 +110,69 @@ impl Journal {
         Ok(Some(Intent { path, _lock: file }))
     }
 
+    /// Bytes kept since images were last dropped.
+    pub fn fresh(&self) -> u64 {
+        match self {
+            Journal::Memory(_) => 0,
+            Journal::Disk(Disk { fresh, .. }) => fresh.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Drops the images used longest ago until no more than `limit` bytes are left. Those in
+    /// `needed`, of transactions under way and of the last minute stay in any case.
+    pub fn prune(&self, limit: u64, needed: &HashSet<[u8; 32]>) -> io::Result<Pruned> {
+        let Journal::Disk(Disk { dir, fresh }) = self else { return Ok(Pruned::default()) };
+        fresh.store(0, Ordering::Relaxed);
+        let Some(_lock) = state::lock(&dir.join("blobs.lock"))? else {
+            // Another process is at it.
+            return Ok(Pruned::default());
+        };
+        let mut images: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+        for folder in state::list(&dir.join("blobs"))? {
+            for path in state::list(&folder)? {
+                let Ok(found) = fs::metadata(&path) else { continue };
+                let used = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                images.push((used, found.len(), path));
+            }
+        }
+        let mut pruned = Pruned { left: images.iter().map(|it| it.1).sum(), ..Pruned::default() };
+        if pruned.left <= limit {
+            return Ok(pruned);
+        }
+        let needed: HashSet<PathBuf> =
+            needed.iter().chain(&self.under_way()).map(|hash| blob_path(dir, *hash)).collect();
+        let young = SystemTime::now().checked_sub(YOUNG).unwrap_or(SystemTime::UNIX_EPOCH);
+        images.sort();
+        for (_, len, path) in images {
+            if pruned.left <= limit {
+                break;
+            }
+            // Looked at again: it may have been used since.
+            let used = fs::metadata(&path).and_then(|it| it.modified());
+            if needed.contains(&path) || used.map_or(true, |used| used > young) {
+                continue;
+            }
+            fs::remove_file(&path)?;
+            pruned.left -= len;
+            pruned.dropped += 1;
+        }
+        Ok(pruned)
+    }
+
+    /// The images that transactions under way would be taken back with.
+    fn under_way(&self) -> HashSet<[u8; 32]> {
+        let Journal::Disk(Disk { dir, .. }) = self else { return HashSet::new() };
+        let records = state::list(&dir.join("journal")).unwrap_or_default();
+        let records = records.iter().filter_map(|path| fs::read(path).ok());
+        let records = records.filter_map(|bytes| serde_json::from_slice::<Undo>(&bytes).ok());
+        let entries = records.flat_map(|undo| undo.entries);
+        let images = entries.flat_map(|entry| [entry.before, entry.after]).flatten();
+        images.filter_map(|image| image.blob()).collect()
+    }
+
     /// Records that dead processes left behind, locked; each is to be put back and then done.
     pub fn left_behind(&self) -> Vec<Dead> {
-        let Journal::Disk(dir) = self else { return Vec::new() };
+        let Journal::Disk(Disk { dir, .. }) = self else { return Vec::new() };
         let entries = fs::read_dir(dir.join("journal")).into_iter().flatten().flatten();
         entries.filter_map(|entry| take_dead(&entry.path())).collect()
     }
@@ -122,6 +198,21 @@ fn take_dead(path: &Path) -> Option<Dead> {
             // A record that is not whole was never followed by a change.
             intent.done();
             None
+        }
+    }
+}
+
+/// Whether an image is kept already; it counts as used now.
+fn used_now(path: &Path, len: u64) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    if !file.metadata().is_ok_and(|found| found.len() == len) {
+        return false;
+    }
+    match file.set_modified(SystemTime::now()) {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::debug!(path = %path.display(), %error, "an image's time cannot be set");
+            true
         }
     }
 }

@@ -13,6 +13,7 @@ mod editorconfig;
 mod encoding;
 mod format;
 mod guard;
+mod images;
 mod journal;
 mod lines;
 mod location;
@@ -30,6 +31,7 @@ pub use document::{Change, Dirty, DocumentInfo, EditorState, SyncError, TextChan
 pub use encoding::Encoding;
 pub use format::{Eol, Format};
 pub use guard::{is_git_dir, is_power_file, is_sensitive};
+pub use images::{Pruned, Standing};
 pub use location::{Location, normalize};
 pub use raw::Unencodable;
 pub use roots::{Resolved, Roots};

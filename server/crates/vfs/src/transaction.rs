@@ -4,7 +4,7 @@
 //! caller saw once more, and each file is replaced by a rename in its own folder. A failure puts back what was done.
 
 mod apply;
-mod plan;
+pub(crate) mod plan;
 
 use std::path::{Path, PathBuf};
 

@@ -88,7 +88,8 @@ impl Node {
 /// Files larger than this are not the business of a transaction.
 const MAX_FILE: u64 = 1 << 30;
 
-fn text_of(bytes: &[u8]) -> Option<Decoded> {
+/// The text of bytes; `None` where they are no text.
+pub(crate) fn text_of(bytes: &[u8]) -> Option<Decoded> {
     let detected = encoding::detect(bytes);
     if binary::sniff(bytes, detected).is_some() {
         return None;
