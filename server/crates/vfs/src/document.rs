@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use crate::encoding::Encoding;
 use crate::format::{Decoded, Eol, Format};
+use crate::found::Stamp;
 use crate::location::Location;
 
 /// Whether a buffer holds what its file does not.
@@ -63,6 +64,16 @@ pub struct Change {
     /// The generation it led to.
     pub generation: u64,
     pub changes: ChangeSet,
+    pub origin: Origin,
+}
+
+/// Where a content change comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// It was made in the editor: typed, or an edit of ours.
+    Editor,
+    /// The editor read the file anew.
+    Disk,
 }
 
 /// An open document without its text.
@@ -121,6 +132,8 @@ pub(crate) struct OnDisk {
     pub read_only: bool,
     /// Where the file really is, when it was opened through a link.
     pub real: Option<PathBuf>,
+    /// The file as it was when buffer and file were last known to be compared.
+    pub stamp: Option<Stamp>,
 }
 
 struct Expected {
@@ -213,7 +226,9 @@ impl Document {
         }
         let generation = self.generation() + 1;
         match ChangeSet::new(len, vec![edit]) {
-            Ok(changes) => self.history.push(Change { generation, changes }),
+            Ok(changes) => {
+                self.history.push(Change { generation, changes, origin: Origin::Editor })
+            }
             Err(error) => tracing::error!(%error, "a content change has no place in its text"),
         }
     }
@@ -257,6 +272,21 @@ impl Document {
         for expected in &mut self.expected {
             expected.dirty_before = Dirty::Clean;
         }
+    }
+
+    /// The editor wrote the file: what looked like reading it anew was typing, told late.
+    pub fn saved_by_editor(&mut self, stamp: Option<Stamp>) {
+        self.history.mark(self.generation(), Origin::Editor);
+        self.saved();
+        self.on_disk.stamp = stamp;
+    }
+
+    /// The last change was the editor reading the file anew.
+    pub fn reloaded(&mut self, format: Format, stamp: Stamp) {
+        self.history.mark(self.generation(), Origin::Disk);
+        self.saved();
+        self.on_disk.format = format;
+        self.on_disk.stamp = Some(stamp);
     }
 
     pub fn set_breaks(&mut self, breaks: LineBreaks) {
@@ -311,6 +341,12 @@ impl History {
         }
     }
 
+    fn mark(&mut self, generation: u64, origin: Origin) {
+        for change in self.changes.iter_mut().rev().take_while(|it| it.generation == generation) {
+            change.origin = origin;
+        }
+    }
+
     fn since(&self, generation: u64, now: u64) -> Option<Vec<Change>> {
         if generation < self.start || generation > now {
             return None;
@@ -331,6 +367,7 @@ fn compare(text: &str, disk: Option<Decoded>) -> (Dirty, OnDisk) {
         write_back: WriteBack::Faithful,
         read_only: false,
         real: None,
+        stamp: None,
     };
     let Some(disk) = disk else {
         let dirty = if text.is_empty() { Dirty::Clean } else { Dirty::Person };
@@ -345,7 +382,7 @@ fn compare(text: &str, disk: Option<Decoded>) -> (Dirty, OnDisk) {
     };
     // An editor that shows other line endings than the file's holds the same text all the same.
     let dirty = if same_but_line_endings(text, &disk.text) { Dirty::Clean } else { Dirty::Person };
-    (dirty, OnDisk { format: disk.format, write_back, read_only: false, real: None })
+    (dirty, OnDisk { format: disk.format, write_back, read_only: false, real: None, stamp: None })
 }
 
 pub(crate) fn same_but_line_endings(a: &str, b: &str) -> bool {

@@ -12,6 +12,7 @@ mod document;
 mod editorconfig;
 mod encoding;
 mod format;
+mod found;
 mod guard;
 mod images;
 mod journal;
@@ -27,9 +28,12 @@ mod suggest;
 mod transaction;
 
 pub use disk::{DirEntry, FileKind, FileStat};
-pub use document::{Change, Dirty, DocumentInfo, EditorState, SyncError, TextChange, WriteBack};
+pub use document::{
+    Change, Dirty, DocumentInfo, EditorState, Origin, SyncError, TextChange, WriteBack,
+};
 pub use encoding::Encoding;
 pub use format::{Eol, Format};
+pub use found::{Before, Changes, FileChange, GitBlob, Is, MAX_CHANGED, Was};
 pub use guard::{is_git_dir, is_power_file, is_sensitive};
 pub use images::{Pruned, Standing};
 pub use location::{Location, normalize};

@@ -18,7 +18,8 @@ use std::time::SystemTime;
 use crate::location::Location;
 use crate::store::Vfs;
 
-pub(crate) use walk::FileLists;
+pub(crate) use ignored::IGNORE_FILES;
+pub(crate) use walk::{FileLists, List, path_order, threads};
 
 /// What a search of contents gives for each file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -20,6 +20,7 @@ use crate::document::{
 };
 use crate::encoding::Detected;
 use crate::format::{Decoded, Format, decode, decode_as};
+use crate::found::Stamp;
 use crate::journal::Journal;
 use crate::location::Location;
 use crate::snapshot::{LineRange, ReadError, Snapshot, Source};
@@ -47,6 +48,7 @@ struct Shared {
     state: Mutex<State>,
     journal: Journal,
     pub(crate) lists: crate::search::FileLists,
+    commands: crate::found::Commands,
 }
 
 struct State {
@@ -91,6 +93,7 @@ impl Vfs {
             }),
             journal: Journal::new(options.state_dir),
             lists: crate::search::FileLists::default(),
+            commands: crate::found::Commands::default(),
         }))
     }
 
@@ -111,6 +114,8 @@ impl Vfs {
     /// The editor opened a document. Its file is read once, to tell whether the buffer differs from it.
     /// Opening again, at whatever version, starts the history anew; the generation goes on counting.
     pub fn open(&self, location: Location, language: &str, version: i32, text: &str) {
+        // Taken first: what changes while the file is read shows later.
+        let stamp = location.path().and_then(|path| Stamp::at(&crate::roots::real_path(path)));
         let on_disk = location.path().and_then(|path| decode_for_compare(path, text));
         let real = location.path().map(|path| (path, crate::roots::real_path(path)));
         let real = real.filter(|(path, real)| path != real).map(|(_, real)| real);
@@ -122,6 +127,7 @@ impl Vfs {
         let mut document = Document::open(language, version, text, on_disk, breaks, generation);
         document.on_disk.read_only = read_only;
         document.on_disk.real = real;
+        document.on_disk.stamp = stamp;
         state.open.insert(location, document);
     }
 
@@ -138,11 +144,35 @@ impl Vfs {
             return self.change_unopened(state, location, version, changes);
         };
         let current = document.version;
+        let was_clean = document.dirty == Dirty::Clean;
         document.change(version, changes, unit);
+        if was_clean && document.dirty == Dirty::Person {
+            self.take_reload(state, location);
+        }
         if version < current {
             return Err(SyncError::Backwards { location: location.clone(), version, current });
         }
         Ok(())
+    }
+
+    /// A change of a clean document may be the editor reading its file anew. Only a file that changed is read.
+    fn take_reload(&self, state: MutexGuard<'_, State>, location: &Location) {
+        let Some(document) = state.open.get(location) else { return };
+        let Some(path) = document.on_disk.real.as_deref().or(location.path()) else { return };
+        let (path, known) = (path.to_owned(), document.on_disk.stamp);
+        let (rope, generation) = (document.rope.clone(), document.generation());
+        drop(state);
+        let Some(stamp) = Stamp::at(&path).filter(|it| Some(*it) != known) else { return };
+        let text = rope.to_string();
+        let on_disk = decode_for_compare(&path, &text);
+        let Some(on_disk) = on_disk.filter(|it| same_but_line_endings(&it.text, &text)) else {
+            return;
+        };
+        if let Some(document) = self.state().open.get_mut(location)
+            && document.generation() == generation
+        {
+            document.reloaded(on_disk.format, stamp);
+        }
     }
 
     /// A whole text for a document nobody opened is as good as an opening; anything less has nothing to apply to.
@@ -180,15 +210,19 @@ impl Vfs {
 
     /// The editor saved a document. `text` is what it wrote, where it says.
     pub fn saved(&self, location: &Location, text: Option<&str>) {
+        let stamp = location.path().and_then(|path| Stamp::at(&crate::roots::real_path(path)));
         let on_disk =
             location.path().and_then(|path| disk::read_bytes(path, MAX_TEXT).ok()).map(decode);
+        if let Some(path) = location.path() {
+            self.note_write(path);
+        }
         let mut state = self.state();
         let Some(document) = state.open.get_mut(location) else { return };
         if text.is_some_and(|text| document.rope != *text) {
             // What was written is not what the buffer holds any more.
             return;
         }
-        document.saved();
+        document.saved_by_editor(stamp);
         if let Some(Decoded { format, .. }) = on_disk {
             document.on_disk.format = format;
         }
@@ -417,6 +451,10 @@ impl Vfs {
 
     pub(crate) fn journal(&self) -> &Journal {
         &self.0.journal
+    }
+
+    pub(crate) fn commands(&self) -> &crate::found::Commands {
+        &self.0.commands
     }
 
     pub(crate) fn lists(&self) -> &crate::search::FileLists {

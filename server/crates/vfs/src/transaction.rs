@@ -7,6 +7,7 @@ mod apply;
 pub(crate) mod plan;
 
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 use serde::{Deserialize, Serialize};
 use text::ChangeSet;
@@ -108,14 +109,25 @@ fn names(paths: &[PathBuf]) -> String {
 impl Vfs {
     /// Carries out a transaction on closed files. An error of kind `Exists`, `Changed` and so on has changed nothing.
     pub fn commit(&self, ops: Vec<DiskOp>) -> Result<Committed, CommitError> {
-        let plan = plan::Plan::of(ops)?;
-        apply::run(self.journal(), plan)
+        self.write(|| plan::Plan::of(ops))
     }
 
     /// Takes a transaction back, wholly or not at all: every path must still be as the transaction left it.
     pub fn revert(&self, undo: &Undo) -> Result<Committed, CommitError> {
-        let plan = plan::Plan::back(self.journal(), undo)?;
-        apply::run(self.journal(), plan)
+        self.write(|| plan::Plan::back(self.journal(), undo))
+    }
+
+    /// Carries a plan out; what changed is known not to be the doing of a command that runs.
+    fn write(
+        &self,
+        plan: impl FnOnce() -> Result<plan::Plan, CommitError>,
+    ) -> Result<Committed, CommitError> {
+        let _writing = self.commands().writing.read().unwrap_or_else(PoisonError::into_inner);
+        let done = apply::run(self.journal(), plan()?);
+        for touched in done.iter().flat_map(|it| &it.touched) {
+            self.note_write(&touched.real);
+        }
+        done
     }
 
     /// Takes back what processes that died in the middle of a transaction left half done. Paths changed since by

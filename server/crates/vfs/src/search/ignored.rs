@@ -10,7 +10,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::walk::is_version_control;
 
 /// Names of ignore files, the weakest first.
-pub(super) const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".rgignore"];
+pub(crate) const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".rgignore"];
 
 /// Ignore files read so far.
 #[derive(Default)]

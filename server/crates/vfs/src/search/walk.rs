@@ -40,7 +40,7 @@ pub(super) enum Ignored {
 
 /// What a folder holds; paths in component order.
 #[derive(Debug, Default)]
-pub(super) struct List {
+pub(crate) struct List {
     pub files: Vec<PathBuf>,
     /// Files that are sensitive, which are not among `files`.
     pub secrets: Vec<PathBuf>,
@@ -77,6 +77,15 @@ impl FileLists {
                 Some(list)
             }
         }
+    }
+
+    /// The files of `root` that are not ignored; `None` when `cancelled` said so.
+    pub(crate) fn not_ignored(
+        &self,
+        root: &Path,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Option<Arc<List>> {
+        self.get(root, Ignored::Skip, cancelled)
     }
 
     /// Files of this name in lists kept from searches before; no list is made for it.
@@ -205,7 +214,7 @@ impl List {
 }
 
 /// Paths by component: `a/b` stands before `a.txt`.
-pub(super) fn path_order(a: &Path, b: &Path) -> Compare {
+pub(crate) fn path_order(a: &Path, b: &Path) -> Compare {
     let (a, b) = (a.as_os_str().as_bytes(), b.as_os_str().as_bytes());
     let rank = |byte: u8| if byte == b'/' { 0 } else { byte };
     match a.iter().zip(b).position(|(x, y)| x != y) {
@@ -329,7 +338,7 @@ fn walk_by_many(root: &Path, ignored: Ignored, cancelled: &dyn Fn() -> bool) -> 
 }
 
 /// Threads worth using.
-pub(super) fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from).clamp(1, 12)
 }
 
