@@ -7,13 +7,23 @@ import * as vscode from 'vscode';
 import { type Server, message } from './client';
 import type { Conversation } from './conversation';
 import type { Permissions } from './permissions';
-import type { Change, FixAction, FromWebview, Snapshot, ToWebview } from './view';
+import { type Review, lineCounts } from './review';
+import type { Change, FixAction, FromWebview, ReviewView, Snapshot, ToWebview } from './view';
 
 const VIEW = 'copydesk.chat';
+const REVIEW_COMMANDS = { show: 'copydesk.nextHunk', compare: 'copydesk.compareAll', accept: 'copydesk.acceptAll', reject: 'copydesk.rejectAll' } as const;
 const FRAME_MS = 16;
 const DRAFT_KEY = 'copydesk.draft';
 const EXTERNAL_SCHEMES = new Set(['http', 'https', 'mailto']);
 const DOCUMENT_SCHEMES = new Set(['file', 'untitled', 'vscode-notebook-cell']);
+
+/** What the panel shows. */
+interface Shown {
+  server: Server;
+  conversation: Conversation;
+  permissions: Permissions;
+  review: Review;
+}
 
 class ChatView implements vscode.WebviewViewProvider {
   private view: vscode.WebviewView | undefined;
@@ -22,12 +32,19 @@ class ChatView implements vscode.WebviewViewProvider {
   private flushTimer: NodeJS.Timeout | undefined;
   private afterReady: ToWebview[] = [];
 
+  private readonly server: Server;
+  private readonly conversation: Conversation;
+  private readonly permissions: Permissions;
+  private readonly review: Review;
+
   constructor(
     private readonly context: vscode.ExtensionContext,
-    private readonly server: Server,
-    private readonly conversation: Conversation,
-    private readonly permissions: Permissions,
+    { server, conversation, permissions, review }: Shown,
   ) {
+    this.server = server;
+    this.conversation = conversation;
+    this.permissions = permissions;
+    this.review = review;
     context.subscriptions.push(
       conversation.onDidChange(change => this.queue(change)),
       conversation.onDidReset(() => this.postSnapshot()),
@@ -37,6 +54,7 @@ class ChatView implements vscode.WebviewViewProvider {
       }),
       server.onDidChange(view => this.post({ type: 'server', server: view })),
       permissions.onDidChange(() => this.permissionsChanged()),
+      review.onDidChange(() => this.post({ type: 'review', review: reviewView(review) })),
       permissions.onDidAsk(asked => {
         if (this.view?.visible && vscode.window.state.focused) return;
         void vscode.window.showInformationMessage(`Copydesk asks: ${asked.title}`, 'Show').then(choice => choice && this.focus('permission'));
@@ -118,6 +136,9 @@ class ChatView implements vscode.WebviewViewProvider {
         await editor.edit(edit => edit.replace(editor.selection, received.text));
         return;
       }
+      case 'review':
+        await vscode.commands.executeCommand(REVIEW_COMMANDS[received.action]);
+        return;
       case 'fix':
         await fix(this.server, this.conversation, received.action);
         return;
@@ -187,6 +208,7 @@ class ChatView implements vscode.WebviewViewProvider {
     const snapshot: Snapshot = {
       ...this.conversation.transcript.view(),
       permissions: this.permissions.views,
+      review: reviewView(this.review),
       header: this.conversation.header,
       server: this.server.view,
       draft: this.context.workspaceState.get(DRAFT_KEY, ''),
@@ -214,6 +236,16 @@ class ChatView implements vscode.WebviewViewProvider {
   }
 }
 
+function reviewView(review: Review): ReviewView {
+  const sums = review.pending.map(({ file }) => lineCounts(file));
+  return {
+    hunks: review.count,
+    files: sums.length,
+    added: sums.reduce((sum, it) => sum + it.added, 0),
+    removed: sums.reduce((sum, it) => sum + it.removed, 0),
+  };
+}
+
 async function fix(server: Server, conversation: Conversation, action: FixAction): Promise<void> {
   switch (action) {
     case 'restart':
@@ -229,8 +261,9 @@ async function fix(server: Server, conversation: Conversation, action: FixAction
   }
 }
 
-export function activate(context: vscode.ExtensionContext, server: Server, conversation: Conversation, permissions: Permissions): void {
-  const chat = new ChatView(context, server, conversation, permissions);
+export function activate(context: vscode.ExtensionContext, shown: Shown): void {
+  const { server, conversation } = shown;
+  const chat = new ChatView(context, shown);
   context.subscriptions.push(
     vscode.window.registerWebviewViewProvider(VIEW, chat),
     server.onDidConnect(() => {

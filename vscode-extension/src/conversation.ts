@@ -39,6 +39,11 @@ export class Conversation {
 
   constructor(private readonly server: Server) {}
 
+  /** The session of the open chat, once it has one. */
+  get shownSession(): string | undefined {
+    return this.sessionId;
+  }
+
   get folder(): string {
     const active = vscode.window.activeTextEditor?.document.uri;
     const folder = (active && vscode.workspace.getWorkspaceFolder(active)) ?? vscode.workspace.workspaceFolders?.[0];

@@ -3,10 +3,14 @@
 import * as vscode from 'vscode';
 import * as chat from './chat';
 import { Server } from './client';
+import * as compare from './compare';
 import * as conversation from './conversation';
+import * as decide from './decide';
 import * as editing from './editing';
 import * as editorState from './editorState';
+import * as hunks from './hunks';
 import * as permissions from './permissions';
+import * as review from './review';
 import * as save from './save';
 import * as settings from './settings';
 import * as status from './status';
@@ -23,8 +27,12 @@ export function activate(context: vscode.ExtensionContext): void {
   editorState.activate(context, server);
   const pending = permissions.activate(context, server);
   const open = conversation.activate(context, server);
-  chat.activate(context, server, open, pending);
-  status.activate(context, server, open, pending);
+  const changes = review.activate(context, server);
+  hunks.activate(context, server, changes);
+  compare.activate(context, changes);
+  decide.activate(context, server, changes, open);
+  chat.activate(context, { server, conversation: open, permissions: pending, review: changes });
+  status.activate(context, { server, conversation: open, permissions: pending, review: changes });
 }
 
 export async function deactivate(): Promise<void> {

@@ -5,15 +5,25 @@ import type { Server } from './client';
 import type { Conversation } from './conversation';
 import type { Permissions } from './permissions';
 import type { StatusParams } from './protocol';
+import type { Review } from './review';
 
-export function activate(context: vscode.ExtensionContext, server: Server, conversation: Conversation, permissions: Permissions): void {
+/** What the item tells of. */
+interface Told {
+  server: Server;
+  conversation: Conversation;
+  permissions: Permissions;
+  review: Review;
+}
+
+export function activate(context: vscode.ExtensionContext, { server, conversation, permissions, review }: Told): void {
   const item = vscode.window.createStatusBarItem('copydesk.status', vscode.StatusBarAlignment.Right, 90);
   item.name = 'Copydesk';
   let status: StatusParams | undefined;
   const show = (): void => {
     const pending = permissions.views.length;
     const view = server.view;
-    item.command = pending > 0 ? 'copydesk.showPending' : 'copydesk.focusChat';
+    const hunks = review.count;
+    item.command = pending > 0 ? 'copydesk.showPending' : hunks > 0 ? 'copydesk.nextHunk' : 'copydesk.focusChat';
     item.backgroundColor = undefined;
     if (view.state === 'failed') {
       item.text = '$(error) Copydesk';
@@ -26,6 +36,9 @@ export function activate(context: vscode.ExtensionContext, server: Server, conve
     } else if (view.state === 'starting' || conversation.header.busy || status?.busy) {
       item.text = '$(loading~spin) Copydesk';
       item.tooltip = status?.message ?? (view.state === 'starting' ? 'Copydesk is starting' : 'Copydesk is working');
+    } else if (hunks > 0) {
+      item.text = `$(diff) Copydesk: ${hunks}`;
+      item.tooltip = hunks === 1 ? '1 change waits for your review' : `${hunks} changes wait for your review`;
     } else {
       item.text = status?.kind === 'error' || status?.kind === 'warning' ? '$(warning) Copydesk' : '$(comment-discussion) Copydesk';
       item.tooltip = status?.message ?? 'Open the Copydesk chat';
@@ -48,6 +61,7 @@ export function activate(context: vscode.ExtensionContext, server: Server, conve
       status = undefined;
     }),
     permissions.onDidChange(show),
+    review.onDidChange(show),
     conversation.onDidChangeHeader(show),
   );
   show();

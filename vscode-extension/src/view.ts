@@ -73,12 +73,24 @@ export interface PermissionView {
   toolCallId?: string;
 }
 
+/** What waits for review, over all files. */
+export interface ReviewView {
+  hunks: number;
+  files: number;
+  /** Lines that came and lines that went. */
+  added: number;
+  removed: number;
+}
+
 /** How the server is doing; a problem names one action that may fix it. */
 export type ServerView =
   | { state: 'idle' | 'starting' | 'running' }
   | { state: 'failed'; title: string; detail: string; actions: FixAction[] };
 
 export type FixAction = 'restart' | 'settings' | 'log';
+
+/** What the bar of pending changes offers. */
+export type ReviewAction = 'show' | 'compare' | 'accept' | 'reject';
 
 export interface HeaderView {
   title: string;
@@ -94,6 +106,7 @@ export interface Snapshot {
   terminals: TerminalView[];
   plans: PlanView[];
   permissions: PermissionView[];
+  review: ReviewView;
   header: HeaderView;
   server: ServerView;
   draft: string;
@@ -112,6 +125,7 @@ export type ToWebview =
   | { type: 'snapshot'; snapshot: Snapshot }
   | { type: 'changes'; changes: Change[] }
   | { type: 'permissions'; permissions: PermissionView[] }
+  | { type: 'review'; review: ReviewView }
   | { type: 'header'; header: HeaderView }
   | { type: 'server'; server: ServerView }
   | { type: 'focus'; target: 'input' | 'permission' }
@@ -131,4 +145,5 @@ export type FromWebview =
   | { type: 'openLocation'; target: string; line?: number }
   | { type: 'copy'; text: string }
   | { type: 'insert'; text: string }
+  | { type: 'review'; action: ReviewAction }
   | { type: 'fix'; action: FixAction };

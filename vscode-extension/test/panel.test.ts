@@ -6,7 +6,7 @@ import { encodingLabel, eolOf } from '../src/documentFacts';
 import type { FromWebview, Snapshot } from '../src/view';
 import { Panel } from '../src/webview/panel';
 
-const EMPTY: Snapshot = { items: [], terminals: [], plans: [], permissions: [], header: { title: '', busy: false, options: [], problems: [] }, server: { state: 'running' }, draft: '' };
+const EMPTY: Snapshot = { items: [], terminals: [], plans: [], permissions: [], review: { hunks: 0, files: 0, added: 0, removed: 0 }, header: { title: '', busy: false, options: [], problems: [] }, server: { state: 'running' }, draft: '' };
 
 function panel(snapshot: Partial<Snapshot> = {}): { element: HTMLElement; sent: FromWebview[]; panel: Panel } {
   const sent: FromWebview[] = [];
@@ -74,6 +74,20 @@ test('a request answered elsewhere goes away, the others stay', () => {
   const { element, panel: made } = panel({ permissions: [request('a'), request('b')] });
   made.receive({ type: 'permissions', permissions: [request('b')] });
   assert.deepEqual([...element.querySelectorAll('.permission')].map(card => card.getAttribute('data-id')), ['b']);
+});
+
+test('a bar says what waits for review, and scripted clicks decide nothing', () => {
+  const { element, sent, panel: made } = panel();
+  const bar = element.querySelector<HTMLElement>('.review');
+  assert.ok(bar);
+  assert.equal(bar.hidden, true);
+  made.receive({ type: 'review', review: { hunks: 3, files: 2, added: 10, removed: 4 } });
+  assert.equal(bar.hidden, false);
+  assert.match(bar.textContent, /^3 changes in 2 files · \+10 −4/);
+  for (const action of bar.querySelectorAll('button')) action.dispatchEvent(new window.Event('click'));
+  assert.deepEqual(sent.filter(message => message.type === 'review'), []);
+  made.receive({ type: 'review', review: { hunks: 0, files: 0, added: 0, removed: 0 } });
+  assert.equal(bar.hidden, true);
 });
 
 test('streamed text and output arrive where they belong', () => {

@@ -7,6 +7,7 @@ import chevronRight from '@vscode/codicons/src/icons/chevron-right.svg';
 import circleSlash from '@vscode/codicons/src/icons/circle-slash.svg';
 import clock from '@vscode/codicons/src/icons/clockface.svg';
 import copy from '@vscode/codicons/src/icons/copy.svg';
+import diff from '@vscode/codicons/src/icons/diff.svg';
 import edit from '@vscode/codicons/src/icons/edit.svg';
 import error from '@vscode/codicons/src/icons/error.svg';
 import file from '@vscode/codicons/src/icons/file.svg';
@@ -28,7 +29,7 @@ import trash from '@vscode/codicons/src/icons/trash.svg';
 import warning from '@vscode/codicons/src/icons/warning.svg';
 
 const SOURCES = {
-  add, 'arrow-swap': arrowSwap, check, 'chevron-right': chevronRight, 'circle-slash': circleSlash, clock, copy, edit, error, file, globe, info, insert,
+  add, 'arrow-swap': arrowSwap, check, 'chevron-right': chevronRight, 'circle-slash': circleSlash, clock, copy, diff, edit, error, file, globe, info, insert,
   loading, move, pause, refresh, search, send, shield, stop, terminal, thinking, tools, trash, warning,
 };
 

@@ -7,6 +7,7 @@ import { icon } from './icons';
 import { TranscriptView } from './items';
 import { MarkdownView } from './markdown';
 import { PermissionsView } from './permissions';
+import { ReviewBar } from './review';
 
 const FIX_LABELS = { restart: 'Start again', settings: 'Open settings', log: 'Show log' } as const;
 const NEAR_END = 60;
@@ -16,6 +17,7 @@ export class Panel {
   private readonly transcript: TranscriptView;
   private readonly permissions: PermissionsView;
   private readonly composer: Composer;
+  private readonly review = new ReviewBar(action => this.post({ type: 'review', action }));
   private readonly scroller = h('div', { class: 'scroller' });
   private readonly empty = h('div', { class: 'empty' });
   private readonly plans = h('div', { class: 'plans' });
@@ -57,7 +59,7 @@ export class Panel {
     this.scroller.addEventListener('scroll', () => {
       this.following = this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight < NEAR_END;
     });
-    this.element.append(h('h1', { class: 'sr-only' }, 'Copydesk chat'), this.scroller, this.plans, this.permissions.element, this.composer.element, this.polite, this.assertive);
+    this.element.append(h('h1', { class: 'sr-only' }, 'Copydesk chat'), this.scroller, this.plans, this.permissions.element, this.review.element, this.composer.element, this.polite, this.assertive);
     const resized = new ResizeObserver(() => this.follow());
     resized.observe(this.transcript.element);
     resized.observe(this.scroller);
@@ -84,6 +86,9 @@ export class Panel {
         for (const permission of fresh) this.assertive.textContent = `Permission needed: ${permission.title}. ${permission.command?.text ?? ''}`;
         break;
       }
+      case 'review':
+        this.review.set(message.review);
+        break;
       case 'header':
         this.setHeader(message.header);
         break;
@@ -112,6 +117,7 @@ export class Panel {
     for (const item of snapshot.items) this.transcript.put(item);
     this.server = snapshot.server;
     this.permissions.set(snapshot.permissions);
+    this.review.set(snapshot.review);
     if (this.composer.text === '') this.composer.setText(snapshot.draft);
     this.following = true;
     this.drawPlans();
