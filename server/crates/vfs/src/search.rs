@@ -6,11 +6,14 @@
 mod filter;
 mod glob;
 mod grep;
-mod ignored;
+mod list;
+mod rules;
 mod scan;
+mod stamp;
 mod targets;
 mod tree;
 mod walk;
+mod watch;
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -18,8 +21,9 @@ use std::time::SystemTime;
 use crate::location::Location;
 use crate::store::Vfs;
 
-pub(crate) use ignored::IGNORE_FILES;
-pub(crate) use walk::{FileLists, List, path_order, threads};
+pub(crate) use list::FileLists;
+pub(crate) use rules::IGNORE_FILES;
+pub(crate) use walk::{List, path_order, threads};
 
 /// What a search of contents gives for each file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

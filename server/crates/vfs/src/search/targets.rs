@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use ignore::IncrementalIgnore;
 use text::Rope;
 
 use super::filter::is_withheld;
-use super::ignored::IgnoreFiles;
-use super::walk::{Ignored, List, path_order};
+use super::walk::{Ignored, List, builder, is_version_control, path_order};
 use crate::document::Dirty;
 use crate::location::Location;
 use crate::store::Vfs;
@@ -98,10 +99,10 @@ pub(super) fn files_below(
     cancelled: &dyn Fn() -> bool,
 ) -> Option<Below> {
     let list = vfs.lists().get(root, choice.ignored, cancelled)?;
-    let mut rules = IgnoreFiles::default();
+    let mut rules = None;
     let unborn = overlay.unborn(root).filter(|path| match choice.ignored {
-        Ignored::Skip => !rules.ignores(root, path),
-        Ignored::Include => true,
+        Ignored::Skip => !is_ignored(&mut rules, root, path),
+        Ignored::Include => !in_version_control(root, path),
     });
     let (mut extra, mut withheld) = (Vec::new(), Vec::new());
     for path in unborn.chain(list.secrets.iter().map(PathBuf::as_path)) {
@@ -110,6 +111,23 @@ pub(super) fn files_below(
     }
     extra.sort_unstable_by(|a, b| path_order(a, b));
     Some(Below { list, extra, withheld })
+}
+
+/// Whether a walk from `root` would leave out `path`, were it there. The rules are read when they are first needed.
+fn is_ignored(rules: &mut Option<IncrementalIgnore>, root: &Path, path: &Path) -> bool {
+    if rules.is_none() {
+        // A folder that is only in the editor has the rules of the nearest one on the disk.
+        let on_disk = root.ancestors().find(|it| it.is_dir()).unwrap_or(root);
+        *rules = builder(on_disk, Ignored::Skip).build_matchers().into_iter().next();
+    }
+    let Some(rules) = rules else { return false };
+    let Ok(below) = path.strip_prefix(rules.root()) else { return false };
+    in_version_control(root, path) || rules.matched(below, false).is_ignore()
+}
+
+fn in_version_control(root: &Path, path: &Path) -> bool {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    below.components().any(|part| is_version_control(part.as_os_str().as_bytes()))
 }
 
 /// What a query says about the files it wants.

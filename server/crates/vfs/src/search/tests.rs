@@ -395,12 +395,6 @@ fn files_too_large_to_hold_are_searched_in_pieces() {
 fn a_file_of_the_name_elsewhere_is_suggested_once_seen() {
     let case = case(&[("crates/deep/engine.rs", "x")]);
     case.names(&case.query("x"));
-    // A list is only kept once its folders have been still for a while.
-    for folder in ["", "crates", "crates/deep"] {
-        let old = filetime::FileTime::from_unix_time(1_000_000, 5);
-        filetime::set_file_mtime(case.path(folder), old).unwrap();
-    }
-    case.names(&case.query("x"));
     assert_eq!(case.vfs.similar(&case.path("src/engine.rs")), [case.path("crates/deep/engine.rs")]);
 }
 
@@ -426,29 +420,6 @@ fn many_threads_give_the_same_as_one_and_limits_too() {
     let few = case.lines(&bytes);
     assert!(few.len() < 5 && few == all[..few.len()]);
     assert_eq!(case.names(&GrepQuery { mode: GrepMode::Files, ..limited }), names);
-}
-
-#[test]
-fn a_kept_list_notices_what_changes() {
-    let case = many();
-    for folder in fs::read_dir(case.folder.path()).unwrap() {
-        let path = folder.unwrap().path();
-        filetime::set_file_mtime(path, filetime::FileTime::from_unix_time(1_000_000, 5)).unwrap();
-    }
-    filetime::set_file_mtime(case.folder.path(), filetime::FileTime::from_unix_time(1_000_000, 5))
-        .unwrap();
-    let count = || case.grep(&case.query("foo")).files.len();
-    assert_eq!(count(), 900);
-    let list = |case: &Case| {
-        case.vfs.lists().get(case.folder.path(), walk::Ignored::Skip, &|| false).unwrap()
-    };
-    assert!(std::sync::Arc::ptr_eq(&list(&case), &list(&case)), "the list is used again");
-    fs::write(case.path("d0/new.txt"), "foo").unwrap();
-    assert_eq!(count(), 901);
-    fs::remove_file(case.path("d1/f1.txt")).unwrap();
-    assert_eq!(count(), 900);
-    fs::write(case.path(".gitignore"), "d2\n").unwrap();
-    assert_eq!(count(), 870);
 }
 
 #[test]
