@@ -68,6 +68,18 @@ impl fmt::Display for Anchor {
     }
 }
 
+/// What follows an anchor that was pasted in front of a line, as in `12#KF:let x = 1;`, also after
+/// spaces, `>`, `+` or `-`; absent where the line begins with none.
+pub fn pasted(line: &str) -> Option<&str> {
+    let bare = line.trim_start_matches([' ', '\t']);
+    let bare = bare.strip_prefix(['>', '+', '-']).unwrap_or(bare).trim_start_matches(' ');
+    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = bare[digits..].strip_prefix('#').filter(|_| 0 < digits)?;
+    let tag = rest.as_bytes().get(..2)?;
+    let is_tag = tag.iter().all(|byte| LETTERS.contains(byte));
+    if is_tag { rest[2..].strip_prefix(':') } else { None }
+}
+
 /// A change of whole lines. Text is given without or with a final newline; both mean whole lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineEdit {
@@ -169,19 +181,27 @@ fn listing(moved: &[Moved]) -> String {
     out
 }
 
-/// Applies edits that all refer to the same text. Equal edits count once; several insertions at
-/// one place keep their order.
+/// Applies edits that all refer to the same text. Equal edits count once. Between two lines stands
+/// first what was inserted after the one, then what was inserted before the other; what is prepended
+/// or appended stands outermost, and several of one kind keep their order.
 ///
 /// # Errors
 /// See [`AnchorError`].
 pub fn apply_line_edits(text: &Rope, edits: &[LineEdit]) -> Result<ChangeSet, AnchorError> {
-    let lines = Lines { text, count: line_count(text) };
+    let mut lines = Lines { text, count: line_count(text), last: Last::Stays };
     lines.check(edits)?;
-    let mut out = Vec::new();
-    for (index, edit) in edits.iter().enumerate() {
-        if edits[..index].contains(edit) {
-            continue;
+    let mut ordered: Vec<&LineEdit> = Vec::new();
+    for edit in edits {
+        if !ordered.contains(&edit) {
+            ordered.push(edit);
         }
+    }
+    ordered.sort_by_key(|edit| rank(edit));
+    if ordered.iter().any(|edit| removes(edit, lines.count)) {
+        lines.last = Last::Goes;
+    }
+    let mut out = Vec::new();
+    for edit in ordered {
         out.extend(match edit {
             LineEdit::Replace { first, last, text } => lines.replaced(*first, *last, text)?,
             LineEdit::Delete { first, last } => lines.replaced(*first, *last, "")?,
@@ -199,9 +219,42 @@ pub fn apply_line_edits(text: &Rope, edits: &[LineEdit]) -> Result<ChangeSet, An
     Ok(smallest(text, &changes))
 }
 
+/// Where an insertion stands among others at the same place.
+fn rank(edit: &LineEdit) -> usize {
+    match edit {
+        LineEdit::Prepend { .. } => 0,
+        LineEdit::InsertAfter { .. } => 1,
+        LineEdit::InsertBefore { .. } => 2,
+        LineEdit::Replace { .. } | LineEdit::Delete { .. } => 3,
+        LineEdit::Append { .. } => 4,
+    }
+}
+
+/// Whether an edit leaves nothing of this 1-based line, which is the last.
+fn removes(edit: &LineEdit, line: usize) -> bool {
+    match edit {
+        LineEdit::Delete { last, .. } => last.line == line,
+        LineEdit::Replace { last, text, .. } => last.line == line && text.is_empty(),
+        LineEdit::InsertAfter { .. }
+        | LineEdit::InsertBefore { .. }
+        | LineEdit::Append { .. }
+        | LineEdit::Prepend { .. } => false,
+    }
+}
+
 struct Lines<'a> {
     text: &'a Rope,
     count: usize,
+    last: Last,
+}
+
+/// What becomes of the last line, so far as lines at the end depend on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    /// It is there, as it is or with another text, and so are lines after it.
+    Stays,
+    /// It goes, and nothing stands in its place yet.
+    Goes,
 }
 
 impl Lines<'_> {
@@ -277,11 +330,14 @@ impl Lines<'_> {
     }
 
     /// Lines before the zero-based `line`.
-    fn inserted(&self, line: usize, text: &str) -> Vec<Edit> {
+    fn inserted(&mut self, line: usize, text: &str) -> Vec<Edit> {
         let ending = self.ending(line.saturating_sub(1));
         let mut new = whole_lines(text, ending);
         if line == self.count && self.is_open() {
-            new.insert_str(0, ending);
+            if self.last == Last::Stays {
+                new.insert_str(0, ending);
+            }
+            self.last = Last::Stays;
             new.truncate(new.len() - ending.len());
         }
         let at = self.start(line);

@@ -45,13 +45,52 @@ fn changes_lines() {
     let ends =
         [LineEdit::Append { text: "z".to_owned() }, LineEdit::Prepend { text: "y".to_owned() }];
     check(file, &ends, "y\na\nb\nc\nz\n");
-    check("", &ends, "z\ny\n");
+    check("", &ends, "y\nz\n");
     check(file, &[after(file, 1, ""), after(file, 1, "")], "a\n\nb\nc\n");
     check(
         file,
         &[replace(file, 2, 2, "B"), after(file, 2, "x"), before(file, 2, "y")],
         "a\ny\nB\nx\nc\n",
     );
+}
+
+#[test]
+fn insertions_between_two_lines_stand_by_the_line_they_name() {
+    let file = "a\nb\n";
+    let edits = [
+        LineEdit::Append { text: "end".to_owned() },
+        before(file, 2, "before b"),
+        after(file, 1, "after a"),
+        after(file, 2, "after b"),
+        before(file, 1, "before a"),
+        LineEdit::Prepend { text: "begin".to_owned() },
+    ];
+    check(file, &edits, "begin\nbefore a\na\nafter a\nbefore b\nb\nafter b\nend\n");
+}
+
+#[test]
+fn a_last_line_that_goes_leaves_no_gap() {
+    let file = "a\nb";
+    let gone = LineEdit::Delete { first: at(file, 2), last: at(file, 2) };
+    let end = |text: &str| LineEdit::Append { text: text.to_owned() };
+    check(file, &[gone.clone(), end("x"), end("y")], "a\nx\ny");
+    check(file, &[end("x"), replace(file, 1, 2, "")], "x");
+    check(file, &[gone], "a\n");
+}
+
+#[track_caller]
+fn check_pasted(line: &str, expected: Option<&str>) {
+    assert_eq!(pasted(line), expected, "{line}");
+}
+
+#[test]
+fn pasted_anchors_are_noticed() {
+    check_pasted("12#KF:  x", Some("  x"));
+    check_pasted("  > 1#BB:", Some(""));
+    check_pasted("+1#BB:x", Some("x"));
+    for line in ["12#KF", "12#kf:x", "#KF:x", "12:x", "12#AE:x", "1#B", "1#日:", "a 1#BB:x"] {
+        check_pasted(line, None);
+    }
 }
 
 #[test]
@@ -121,4 +160,99 @@ proptest! {
         prop_assert!(after.starts_with(&lines[..first].concat()));
         prop_assert!(after.ends_with(&lines[last + 1..].concat()));
     }
+
+    /// Edits of a text with every line ending, against the same edits of a list of lines.
+    #[test]
+    fn edits_are_those_of_a_list_of_lines(
+        lines in proptest::collection::vec("[a-c]{1,2}", 1..7),
+        ending in prop_oneof![Just("\n"), Just("\r\n")],
+        final_newline in any::<bool>(),
+        ops in proptest::collection::vec((0..6usize, 0..7usize, 0..3usize, "[xyz]{1,2}(\n[xyz])?"), 1..5),
+    ) {
+        // A single line without an ending says nothing of the file's endings.
+        let ending = if lines.len() == 1 && !final_newline { "\n" } else { ending };
+        let mut file = lines.join(ending);
+        if final_newline { file.push_str(ending); }
+        let edits: Vec<LineEdit> = ops.iter().map(|(kind, first, span, text)| {
+            let first = first % lines.len();
+            let last = (first + span).min(lines.len() - 1);
+            let (first, last) = (at(&file, first + 1), at(&file, last + 1));
+            let text = text.clone();
+            match kind {
+                0 => LineEdit::Replace { first, last, text },
+                1 => LineEdit::Delete { first, last },
+                2 => LineEdit::InsertAfter { anchor: first, text },
+                3 => LineEdit::InsertBefore { anchor: first, text },
+                4 => LineEdit::Append { text },
+                _ => LineEdit::Prepend { text },
+            }
+        }).collect();
+        let rope = Rope::from_str(&file);
+        match apply_line_edits(&rope, &edits) {
+            Ok(changes) => {
+                let after = changes.apply(&rope).to_string();
+                let expected = listed(&lines, &edits);
+                let got: Vec<&str> = after.split(ending).collect();
+                let got = got.strip_suffix(&[""]).unwrap_or(&got);
+                prop_assert_eq!(got, &expected[..], "{:?}", after);
+                prop_assert!(!after.replace("\r\n", "").contains('\r'));
+                prop_assert!(ending == "\n" || !after.replace("\r\n", "").contains('\n'));
+            }
+            Err(error) => prop_assert!(matches!(error, AnchorError::Overlap { .. }), "{error}"),
+        }
+    }
+}
+
+/// The lines after the edits; a line that none keeps is gone.
+fn listed(lines: &[String], edits: &[LineEdit]) -> Vec<String> {
+    let mut once: Vec<&LineEdit> = Vec::new();
+    for edit in edits {
+        if !once.contains(&edit) {
+            once.push(edit);
+        }
+    }
+    let mut out = Vec::new();
+    let mut put = |text: &str| out.extend(text.split('\n').map(str::to_owned));
+    for edit in &once {
+        if let LineEdit::Prepend { text } = edit {
+            put(text);
+        }
+    }
+    for (index, line) in lines.iter().enumerate() {
+        let number = index + 1;
+        for edit in &once {
+            match edit {
+                LineEdit::InsertBefore { anchor, text } if anchor.line == number => put(text),
+                _ => {}
+            }
+        }
+        let covering = once.iter().find_map(|edit| match edit {
+            LineEdit::Replace { first, last, text }
+                if (first.line..=last.line).contains(&number) =>
+            {
+                Some((first.line, text.as_str()))
+            }
+            LineEdit::Delete { first, last } if (first.line..=last.line).contains(&number) => {
+                Some((0, ""))
+            }
+            _ => None,
+        });
+        match covering {
+            None => put(line),
+            Some((first, text)) if first == number => put(text),
+            Some(_) => {}
+        }
+        for edit in &once {
+            match edit {
+                LineEdit::InsertAfter { anchor, text } if anchor.line == number => put(text),
+                _ => {}
+            }
+        }
+    }
+    for edit in &once {
+        if let LineEdit::Append { text } = edit {
+            put(text);
+        }
+    }
+    out
 }
