@@ -132,6 +132,7 @@ type Act = Box<dyn FnOnce(&mut State) + Send>;
 struct Person {
     permission: Decide,
     before_apply: Option<Act>,
+    before_save: Option<Act>,
 }
 
 impl Editor {
@@ -174,7 +175,11 @@ impl Editor {
                 rules: Rules::new(start.kind),
                 ended: false,
             },
-            person: Person { permission: Box::new(|_| ALLOW), before_apply: None },
+            person: Person {
+                permission: Box::new(|_| ALLOW),
+                before_apply: None,
+                before_save: None,
+            },
             documents: BTreeMap::new(),
             log: Vec::new(),
             stray: Vec::new(),
@@ -340,6 +345,15 @@ impl Editor {
         uri
     }
 
+    /// Opens a file in the encoding the person chose for it.
+    #[track_caller]
+    pub fn open_as(&self, path: &str, label: &str) -> String {
+        let bytes = std::fs::read(self.root.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
+        let uri = self.uri(path);
+        self.lock().open(&uri, Document::decode_as(&bytes, label, 1));
+        uri
+    }
+
     /// Opens a document of any URI with this text.
     pub fn open_text(&self, uri: &str, text: &str) {
         self.lock().open(uri, Document { dirty: true, ..Document::new(text, 1) });
@@ -411,6 +425,11 @@ impl Editor {
     /// Runs once, between the server's next edit request and the check of its versions.
     pub fn before_apply(&self, act: impl FnOnce(&mut State) + Send + 'static) {
         self.lock().person.before_apply = Some(Box::new(act));
+    }
+
+    /// Runs once, when the server next asks to save: a formatter, say.
+    pub fn before_save(&self, act: impl FnOnce(&mut State) + Send + 'static) {
+        self.lock().person.before_save = Some(Box::new(act));
     }
 
     /// Every request of this method so far: its params.

@@ -10,6 +10,7 @@
 )]
 
 mod bare;
+mod cases;
 mod cli;
 mod editor;
 mod edits;

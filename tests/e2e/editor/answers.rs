@@ -220,6 +220,9 @@ impl State {
     }
 
     fn save_all(&mut self, params: &Value) -> Value {
+        if let Some(act) = self.person.before_save.take() {
+            act(self);
+        }
         let mut results = Vec::new();
         for uri in params["uris"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             if self.save(uri) {

@@ -32,6 +32,53 @@ impl Columns {
 pub enum Encoding {
     Utf8,
     Latin1,
+    /// Chosen by the person by its label.
+    Named(&'static encoding_rs::Encoding),
+}
+
+impl Encoding {
+    /// The encoding with this label.
+    #[track_caller]
+    pub fn labelled(label: &str) -> Self {
+        let found = encoding_rs::Encoding::for_label(label.as_bytes());
+        Self::Named(found.unwrap_or_else(|| panic!("no encoding {label}")))
+    }
+
+    /// `text` as bytes without a BOM, or nothing where a character has none.
+    pub fn encode(self, text: &str) -> Option<Vec<u8>> {
+        match self {
+            Self::Utf8 => Some(text.as_bytes().to_vec()),
+            Self::Latin1 => text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect(),
+            Self::Named(named) if named == encoding_rs::UTF_16LE => {
+                Some(text.encode_utf16().flat_map(u16::to_le_bytes).collect())
+            }
+            Self::Named(named) if named == encoding_rs::UTF_16BE => {
+                Some(text.encode_utf16().flat_map(u16::to_be_bytes).collect())
+            }
+            Self::Named(named) => {
+                let (bytes, _, lacks) = named.encode(text);
+                (!lacks).then(|| bytes.into_owned())
+            }
+        }
+    }
+
+    fn label(self) -> String {
+        match self {
+            Self::Utf8 => "utf-8".to_owned(),
+            Self::Latin1 => "iso-8859-1".to_owned(),
+            Self::Named(named) => named.name().to_ascii_lowercase(),
+        }
+    }
+
+    fn mark(self) -> &'static [u8] {
+        match self {
+            Self::Utf8 => b"\xef\xbb\xbf",
+            Self::Named(named) if named == encoding_rs::UTF_8 => b"\xef\xbb\xbf",
+            Self::Named(named) if named == encoding_rs::UTF_16LE => b"\xff\xfe",
+            Self::Named(named) if named == encoding_rs::UTF_16BE => b"\xfe\xff",
+            Self::Latin1 | Self::Named(_) => b"",
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -61,17 +108,21 @@ impl Document {
         Self { text, version, dirty: false, encoding, bom }
     }
 
+    /// Decodes a file in the encoding the person chose for it.
+    #[track_caller]
+    pub fn decode_as(bytes: &[u8], label: &str, version: i64) -> Self {
+        let Encoding::Named(named) = Encoding::labelled(label) else { unreachable!("a name") };
+        let encoding = Encoding::Named(named);
+        let rest = bytes.strip_prefix(encoding.mark()).unwrap_or(bytes);
+        let (text, _) = named.decode_without_bom_handling(rest);
+        let bom = rest.len() < bytes.len();
+        Self { text: text.into_owned(), version, dirty: false, encoding, bom }
+    }
+
     /// What saving writes, or nothing where a character has no byte in the file's encoding.
     pub fn bytes(&self) -> Option<Vec<u8>> {
-        let mut out = if self.bom { b"\xef\xbb\xbf".to_vec() } else { Vec::new() };
-        match self.encoding {
-            Encoding::Utf8 => out.extend(self.text.bytes()),
-            Encoding::Latin1 => {
-                for c in self.text.chars() {
-                    out.push(u8::try_from(u32::from(c)).ok()?);
-                }
-            }
-        }
+        let mut out = if self.bom { self.encoding.mark().to_vec() } else { Vec::new() };
+        out.extend(self.encoding.encode(&self.text)?);
         Some(out)
     }
 
@@ -114,7 +165,7 @@ impl Document {
             "uri": uri,
             "version": self.version,
             "dirty": self.dirty,
-            "encoding": match self.encoding { Encoding::Utf8 => "utf-8", Encoding::Latin1 => "iso-8859-1" },
+            "encoding": self.encoding.label(),
             "bom": self.bom,
             "eol": self.line_ending(),
             "finalNewline": self.text.ends_with('\n'),

@@ -101,8 +101,9 @@ struct Trail<'a> {
 
 impl Trail<'_> {
     fn judge(&self) -> Landing {
-        for from in 0..self.history.len() {
-            for attempt in self.attempts(from) {
+        let mut theirs = ChangeSet::identity(self.texts[0].len_bytes());
+        for (from, change) in self.history.iter().enumerate() {
+            for attempt in self.attempts(from, &theirs) {
                 let result = attempt.applied.apply(&self.texts[from]);
                 let same = |text: &Rope| text.len_bytes() == result.len_bytes() && *text == result;
                 let until =
@@ -111,8 +112,8 @@ impl Trail<'_> {
                     return self.judge_run(from..until, &attempt).unwrap_or(Landing::Conflict);
                 }
             }
+            theirs = theirs.compose(change.clone());
         }
-        let theirs = self.composed(0..self.history.len());
         if self.ours.edits().iter().any(|edit| holds_text(&theirs, edit)) {
             return Landing::Conflict;
         }
@@ -124,10 +125,10 @@ impl Trail<'_> {
         self.history[entries].iter().cloned().fold(start, ChangeSet::compose)
     }
 
-    /// Every way in which our edit may have been applied to the text at `from`.
-    fn attempts(&self, from: usize) -> Vec<Attempt> {
+    /// Every way in which our edit may have been applied to the text at `from`, to which `theirs` led.
+    fn attempts(&self, from: usize, theirs: &ChangeSet) -> Vec<Attempt> {
         let (base, text) = (&self.texts[0], &self.texts[from]);
-        let rebased = self.ours.rebase(&self.composed(0..from)).ok();
+        let rebased = self.ours.rebase(theirs).ok();
         let mut places: Vec<ChangeSet> = rebased.iter().cloned().collect();
         if from > 0 {
             for unit in [Unit::Utf16, Unit::Utf8, Unit::Utf32] {

@@ -1,0 +1,241 @@
+//! Failures that users reported against other products, one test each, by the section they belong to.
+//!
+//! `CASES` is the whole list: every row has a test of its own here, or names the test elsewhere that holds it, or says
+//! why there is none. The test below fails when a row is missing or names what does not exist.
+
+mod a;
+mod b;
+mod c;
+mod d;
+mod e;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::editor::Editor;
+use crate::editor::session::Session;
+use crate::workspace::project;
+
+/// What holds a row.
+enum Proof {
+    /// The test in this folder whose comment begins with the row's id.
+    Here,
+    /// Tests elsewhere: file and name, or the story's folder.
+    Held(&'static [(&'static str, &'static str)]),
+    /// A test here of what reaches the editor; what the editor draws is not there yet.
+    OnTheWire,
+    /// No test, for this reason.
+    Left(&'static str),
+}
+
+use Proof::{Held, Here, Left, OnTheWire};
+
+const NVIM: &str = "tests/nvim/e2e/review.lua";
+const EDITS: &str = "tests/e2e/edits.rs";
+const REVIEW: &str = "tests/e2e/review.rs";
+
+const CASES: &[(&str, Proof)] = &[
+    ("A1", Here),
+    ("A2", Here),
+    ("A4", Here),
+    ("A5", Held(&[(EDITS, "the_person_saves_after_the_agents_edit_without_a_conflict")])),
+    ("A7", Held(&[(EDITS, "a_touched_file_is_still_the_file_that_was_read")])),
+    ("A8", Here),
+    ("A10", Here),
+    ("A11", Here),
+    ("A13", Here),
+    ("A14", Here),
+    (
+        "A16",
+        Held(&[(NVIM, "a file in another window shows the edit at once, nothing moves there")]),
+    ),
+    ("A17", Held(&[(EDITS, "an_edit_the_person_did_not_approve_is_not_saved")])),
+    ("A19", Here),
+    ("B1", Here),
+    ("B2", Here),
+    ("B4", Held(&[(NVIM, "a file in another window shows the edit at once, nothing moves there")])),
+    ("B5", Here),
+    ("B7", Here),
+    ("B8", Here),
+    ("B10", Here),
+    ("B11", Here),
+    ("B13", OnTheWire),
+    ("C1", Here),
+    ("C2", Here),
+    ("C4", Here),
+    ("C5", Here),
+    ("C7", Held(&[(EDITS, "mixed_line_endings_of_untouched_lines_stay")])),
+    ("C8", Left("needs Windows")),
+    ("C10", Here),
+    ("C11", Here),
+    ("C13", Here),
+    ("C14", Here),
+    ("C16", Left("files changed by shell commands are not found yet")),
+    ("D1", Held(&[(NVIM, "closing windows and buffers decides nothing")])),
+    ("D2", Here),
+    ("D4", Here),
+    ("D5", Here),
+    ("D7", OnTheWire),
+    ("D8", OnTheWire),
+    ("D10", OnTheWire),
+    ("D11", Here),
+    ("D11b", OnTheWire),
+    ("D11c", Here),
+    ("D13", Held(&[(NVIM, "after the review nothing of it is left in the editor")])),
+    ("D14", Held(&[(REVIEW, "hunks_survive_a_killed_server")])),
+    ("E1", Here),
+    ("E2", Here),
+    ("E4", Left("rewinding is not there yet")),
+    ("E5", Here),
+    ("E7", Held(&[(REVIEW, "decisions_are_undone")])),
+    ("E8", Held(&[(REVIEW, "all_sessions_share_one_ledger_and_each_can_be_decided_alone")])),
+    ("E10", Held(&[(REVIEW, "decisions_are_undone")])),
+    ("E11", Left("checkpoints are not there yet")),
+    ("E13", Left("checkpoints are not there yet")),
+    ("E14", Here),
+    ("E16", Left("checkpoints are not there yet")),
+    ("E17", Left("checkpoints are not there yet")),
+    ("E19", Here),
+    (
+        "E20",
+        Held(&[
+            (
+                "tests/nvim/unit/edit.lua",
+                "in insert mode an edit is an undo step of its own and the cursor stays",
+            ),
+            ("tests/nvim/e2e/turn.lua", "typing goes on in insert mode while the edit arrives"),
+        ]),
+    ),
+];
+
+#[test]
+fn every_row_has_its_test() {
+    let root = project();
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    let mut here = String::new();
+    for section in ["a", "b", "c", "d", "e"] {
+        here.push_str(&read(&root.join(format!("tests/e2e/cases/{section}.rs"))));
+    }
+    let mut problems = Vec::new();
+    for (id, proof) in CASES {
+        let comment = here.lines().any(|line| line.starts_with(&format!("/// {id}: ")));
+        match proof {
+            Here | OnTheWire if !comment => problems.push(format!("{id}: no test begins with it")),
+            Held(tests) => {
+                for (file, name) in *tests {
+                    let text = read(&root.join(file));
+                    if !text.contains(&format!("fn {name}()"))
+                        && !text.contains(&format!("T['{name}']"))
+                    {
+                        problems.push(format!("{id}: no test {name:?} in {file}"));
+                    }
+                }
+            }
+            Here | OnTheWire => {}
+            Left(why) => assert!(!why.is_empty(), "{id}"),
+        }
+    }
+    for line in here.lines() {
+        let Some((id, _)) = line.strip_prefix("/// ").and_then(|rest| rest.split_once(": ")) else {
+            continue;
+        };
+        let is_id = id.starts_with(|c: char| c.is_ascii_uppercase())
+            && id[1..].starts_with(|c: char| c.is_ascii_digit());
+        if is_id && !CASES.iter().any(|(known, _)| *known == id) {
+            problems.push(format!("{id}: in no row"));
+        }
+    }
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
+// What the tests of all sections do.
+
+fn edit(path: &str, old: &str, new: &str) -> Value {
+    json!({ "file_path": path, "old_string": old, "new_string": new })
+}
+
+/// A session that has read the file.
+#[track_caller]
+fn seen<'a>(editor: &'a Editor, path: &str) -> Session<'a> {
+    let session = editor.session();
+    session.tool("Read", json!({ "file_path": path })).ok();
+    session
+}
+
+/// Whether the editor shows the file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shown {
+    Open,
+    Closed,
+}
+
+impl Shown {
+    const BOTH: [Self; 2] = [Self::Open, Self::Closed];
+
+    #[track_caller]
+    fn open(self, editor: &Editor, path: &str) {
+        if self == Self::Open {
+            editor.open_file(path);
+        }
+    }
+
+    /// Saves the buffer, if there is one.
+    #[track_caller]
+    fn save(self, editor: &Editor, path: &str) {
+        if self == Self::Open {
+            editor.save(path);
+        }
+    }
+
+    /// The buffer's text, else the file's.
+    #[track_caller]
+    fn text(self, editor: &Editor, path: &str) -> String {
+        match self {
+            Self::Open => editor.text(path),
+            Self::Closed => std::fs::read_to_string(editor.root().join(path)).expect("a text"),
+        }
+    }
+}
+
+/// Edits run without a question, so that nothing is saved either.
+fn unasked() -> Value {
+    json!({ "mode": "edit" })
+}
+
+fn hunks(editor: &Editor) -> Vec<Value> {
+    let listed = editor.request("copydesk/review/list", json!({}));
+    let files = listed["files"].as_array().expect("files");
+    files.iter().flat_map(|it| it["hunks"].as_array().expect("hunks").clone()).collect()
+}
+
+fn ids(editor: &Editor) -> Vec<String> {
+    hunks(editor).iter().map(|it| it["hunkId"].as_str().expect("an id").to_owned()).collect()
+}
+
+/// Decides, and insists that all of it was possible.
+#[track_caller]
+fn resolve(editor: &Editor, action: &str, items: Value) -> Value {
+    let resolved =
+        editor.request("copydesk/review/resolve", json!({ "action": action, "items": items }));
+    assert_eq!(resolved["conflicts"], json!([]), "{resolved}");
+    resolved
+}
+
+#[track_caller]
+fn decide(editor: &Editor, action: &str, hunk: &str) -> Value {
+    resolve(editor, action, json!([{ "hunkId": hunk }]))
+}
+
+#[track_caller]
+fn decide_all(editor: &Editor, action: &str) -> Value {
+    resolve(editor, action, json!([{ "all": true }]))
+}
+
+/// Requests with which the server would show a dialog or take the focus.
+fn dialogs(editor: &Editor) -> Vec<Value> {
+    ["window/showMessageRequest", "window/showDocument", "elicitation/create"]
+        .into_iter()
+        .flat_map(|method| editor.asked(method))
+        .collect()
+}
