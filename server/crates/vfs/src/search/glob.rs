@@ -46,7 +46,10 @@ pub(super) fn run(
             paths.push((path, Found::File));
         }
     }
-    if paths.len() + result.sensitive < query.patterns.len() || query.patterns.is_empty() {
+    let is_place = |pattern: &String| pattern.contains('/');
+    let all_found = paths.len() + result.sensitive == query.patterns.len();
+    // A bare name may be found at any depth; a path is at one place.
+    if query.patterns.is_empty() || !all_found || !query.patterns.iter().all(is_place) {
         let choice = Choice { ignored, allowed: &query.allow_sensitive };
         let Some(below) = files_below(vfs, &overlay, &root, choice, cancelled) else {
             result.cancelled = true;

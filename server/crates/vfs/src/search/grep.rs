@@ -6,15 +6,16 @@
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use ignore::types::Types;
 
 use super::filter::{self, Globs};
 use super::scan::{Hits, Pattern, Scanner, Skipped};
-use super::targets::{Buffer, Choice, Overlay, files_below};
-use super::walk::{Ignored, threads, watched};
+use super::targets::{Below, Buffer, Choice, Overlay, Place, files_below};
+use super::walk::{Ignored, POLL, threads};
 use super::{GrepFile, GrepMode, GrepQuery, GrepResult, Order, QueryError};
 use crate::disk::{self, FileKind};
 use crate::location::Location;
@@ -23,22 +24,26 @@ use crate::store::Vfs;
 /// So few files are searched by the calling thread alone.
 const FEW: usize = 48;
 /// And only if they hold no more than this many bytes, so that it can be asked in time whether it is still wanted.
-const LITTLE: u64 = 4 << 20;
+const LITTLE: u64 = 1 << 20;
 const MAX_NOTES: usize = 20;
 
-/// One text to search.
-struct Target {
-    location: Location,
-    buffer: Option<Buffer>,
-}
-
 /// What is to be searched, and what was left out.
-#[derive(Default)]
 struct Targets {
+    overlay: Overlay,
+    folders: Vec<Below>,
     list: Vec<Target>,
     sensitive: usize,
     notes: Vec<String>,
     cancelled: bool,
+}
+
+/// One text to search.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Target {
+    /// A file of one of the folders.
+    Listed { folder: u32, at: Place },
+    /// One that was named.
+    Named(Location),
 }
 
 pub(super) fn run(
@@ -47,46 +52,37 @@ pub(super) fn run(
     cancelled: &dyn Fn() -> bool,
 ) -> Result<GrepResult, QueryError> {
     let pattern = Pattern::new(query)?;
-    let targets = targets(vfs, query, cancelled)?;
+    let mut targets = targets(vfs, query, cancelled)?;
     let mut result = GrepResult {
         sensitive: targets.sensitive,
-        notes: targets.notes,
+        notes: std::mem::take(&mut targets.notes),
         cancelled: targets.cancelled,
         ..GrepResult::default()
     };
     if result.cancelled {
         return Ok(result);
     }
-    let search = Search::new(&pattern, query, &targets.list);
-    if targets.list.len() <= FEW && bytes_of(&targets.list) < LITTLE {
-        let mut scanner = Scanner::new(&pattern, &search.stop);
+    let search = Search::new(pattern, query, targets);
+    if search.targets.list.len() <= FEW && search.targets.bytes() < LITTLE {
+        let mut scanner = Scanner::new(&search.pattern, &search.stop);
         while !search.is_over() && search.next(&mut scanner) {
             if cancelled() {
                 search.stop.store(true, Ordering::Relaxed);
             }
         }
+        search.finish(query, &mut result);
     } else {
-        search.by_many(cancelled);
+        let search = Arc::new(search);
+        Search::by_many(&search, cancelled);
+        search.finish(query, &mut result);
     }
-    result.cancelled = search.stop.load(Ordering::Relaxed);
-    result.searched = search.given.load(Ordering::Relaxed).min(targets.list.len());
-    search.finish(query, &mut result);
     Ok(result)
 }
 
-fn bytes_of(targets: &[Target]) -> u64 {
-    let len = |target: &Target| match (&target.buffer, target.location.path()) {
-        (Some(buffer), _) => buffer.rope.len_bytes() as u64,
-        (None, Some(path)) => disk::stat(path).map_or(0, |stat| stat.len),
-        (None, None) => 0,
-    };
-    targets.iter().map(len).sum()
-}
-
 /// A search under way, shared by its workers.
-struct Search<'a> {
-    pattern: &'a Pattern,
-    targets: &'a [Target],
+struct Search {
+    pattern: Pattern,
+    targets: Targets,
     /// Whether every file must be seen, because the order is not the order of the search.
     whole: bool,
     given: AtomicUsize,
@@ -97,8 +93,8 @@ struct Search<'a> {
     notes: Mutex<Vec<(usize, String)>>,
 }
 
-impl<'a> Search<'a> {
-    fn new(pattern: &'a Pattern, query: &GrepQuery, targets: &'a [Target]) -> Search<'a> {
+impl Search {
+    fn new(pattern: Pattern, query: &GrepQuery, targets: Targets) -> Search {
         Search {
             pattern,
             targets,
@@ -118,25 +114,40 @@ impl<'a> Search<'a> {
         self.stop.load(Ordering::Relaxed) || (full && !self.whole)
     }
 
-    fn by_many(&self, cancelled: &dyn Fn() -> bool) {
-        let work = || {
-            std::thread::scope(|scope| {
-                for _ in 0..threads() {
-                    scope.spawn(|| {
-                        let mut scanner = Scanner::new(self.pattern, &self.stop);
-                        while !self.is_over() && self.next(&mut scanner) {}
-                    });
-                }
-            });
-        };
-        watched(work, &self.stop, cancelled);
+    /// Searches with several workers. Those of a cancelled search are not waited for: each ends with the text it is
+    /// at, which a slow pattern may take a while for.
+    fn by_many(search: &Arc<Search>, cancelled: &dyn Fn() -> bool) {
+        let (done, finished) = channel::<()>();
+        for number in 0..threads() {
+            let (search, done) = (Arc::clone(search), done.clone());
+            let work = move || {
+                let mut scanner = Scanner::new(&search.pattern, &search.stop);
+                while !search.is_over() && search.next(&mut scanner) {}
+                drop(done);
+            };
+            let worker = std::thread::Builder::new().name(format!("search-{number}"));
+            if let Err(error) = worker.spawn(work) {
+                tracing::warn!(%error, "a search has fewer workers than it could have");
+            }
+        }
+        drop(done);
+        while let Err(RecvTimeoutError::Timeout) = finished.recv_timeout(POLL) {
+            if cancelled() {
+                search.stop.store(true, Ordering::Relaxed);
+                return;
+            }
+        }
+        // Where not one worker could be started this thread does all of it.
+        let mut scanner = Scanner::new(&search.pattern, &search.stop);
+        while !search.is_over() && search.next(&mut scanner) {}
     }
 
     /// Searches the next file; `false` when there is none.
     fn next(&self, scanner: &mut Scanner<'_>) -> bool {
         let at = self.given.fetch_add(1, Ordering::Relaxed);
-        let Some(target) = self.targets.get(at) else { return false };
-        let hits = match (&target.buffer, target.location.path()) {
+        let Some(target) = self.targets.list.get(at) else { return false };
+        let path = self.targets.path(target);
+        let hits = match (self.targets.buffer(target), path) {
             (Some(buffer), _) => {
                 let text = String::from(&buffer.rope);
                 Ok(Some(scanner.text(&text)).filter(|hits| hits.matches > 0))
@@ -157,11 +168,11 @@ impl<'a> Search<'a> {
             }
             Err(Skipped::Unreadable(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(Skipped::Unreadable(error)) => {
-                self.note(at, format!("{}: {error}", target.location))
+                self.note(at, format!("{}: {error}", self.targets.location(target)));
             }
             // Binary files are part of every tree; only one asked for by name is worth a word.
-            Err(Skipped::Binary(what)) if self.targets.len() == 1 => {
-                self.note(at, format!("{} is binary ({what})", target.location));
+            Err(Skipped::Binary(what)) if self.targets.list.len() == 1 => {
+                self.note(at, format!("{} is binary ({what})", self.targets.location(target)));
             }
             Err(Skipped::Binary(_)) => {}
         }
@@ -174,10 +185,14 @@ impl<'a> Search<'a> {
     }
 
     /// Puts what was found in order and cuts it at the limits.
-    fn finish(self, query: &GrepQuery, result: &mut GrepResult) {
-        let mut found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    fn finish(&self, query: &GrepQuery, result: &mut GrepResult) {
+        result.cancelled = self.stop.load(Ordering::Relaxed);
+        result.searched = self.given.load(Ordering::Relaxed).min(self.targets.list.len());
+        let mut found =
+            std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner));
         found.sort_unstable_by_key(|(at, _)| *at);
-        let mut notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut notes =
+            std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
         notes.sort_unstable();
         result.notes.extend(notes.into_iter().map(|(_, note)| note));
         if result.notes.len() > MAX_NOTES {
@@ -193,7 +208,7 @@ impl<'a> Search<'a> {
                 result.truncated = true;
                 break;
             }
-            let file = file_of(&self.targets[at], hits);
+            let file = self.targets.file_of(&self.targets.list[at], hits);
             let (file, fits) = if self.whole { (file, true) } else { room.fit(file, query) };
             result.truncated |= !fits;
             files.push(file);
@@ -206,26 +221,6 @@ impl<'a> Search<'a> {
         }
         result.matches = files.iter().map(|file| file.matches).sum();
         result.files = files;
-    }
-}
-
-fn file_of(target: &Target, hits: Hits) -> GrepFile {
-    let (modified, unsaved) = match (&target.buffer, target.location.path()) {
-        (Some(buffer), path) => {
-            let saved = path.filter(|_| !buffer.unsaved).and_then(|path| disk::stat(path).ok());
-            (saved.map_or(buffer.changed, |stat| stat.modified), buffer.unsaved)
-        }
-        (None, Some(path)) => {
-            (disk::stat(path).map_or(SystemTime::UNIX_EPOCH, |stat| stat.modified), false)
-        }
-        (None, None) => (SystemTime::UNIX_EPOCH, false),
-    };
-    GrepFile {
-        location: target.location.clone(),
-        lines: hits.lines,
-        matches: hits.matches,
-        modified,
-        unsaved,
     }
 }
 
@@ -283,24 +278,30 @@ fn targets(
     query: &GrepQuery,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Targets, QueryError> {
-    let overlay = Overlay::of(vfs);
     let types = filter::types(&query.scope.types)?;
-    let mut targets = Targets::default();
+    let mut targets = Targets {
+        overlay: Overlay::of(vfs),
+        folders: Vec::new(),
+        list: Vec::new(),
+        sensitive: 0,
+        notes: Vec::new(),
+        cancelled: false,
+    };
     for path in &query.scope.paths {
         let path = crate::normalize(path);
         match disk::stat(&path).map(|stat| stat.kind) {
             Ok(FileKind::Folder) => {
-                targets.add_folder(vfs, &overlay, &path, query, types.as_ref(), cancelled)?
+                targets.add_folder(vfs, &path, query, types.as_ref(), cancelled)?
             }
-            Ok(FileKind::File) => targets.add_named(&overlay, path, query),
+            Ok(FileKind::File) => targets.add_named(path, query),
             Ok(
                 kind @ (FileKind::Symlink | FileKind::Pipe | FileKind::Socket | FileKind::Device),
             ) => {
                 targets.notes.push(format!("{} is a {}", path.display(), kind.name()));
             }
-            Err(_) if overlay.at(&path).is_some() => targets.add_named(&overlay, path, query),
-            Err(_) if overlay.unborn(&path).next().is_some() => {
-                targets.add_folder(vfs, &overlay, &path, query, types.as_ref(), cancelled)?;
+            Err(_) if targets.overlay.at(&path).is_some() => targets.add_named(path, query),
+            Err(_) if targets.overlay.unborn(&path).next().is_some() => {
+                targets.add_folder(vfs, &path, query, types.as_ref(), cancelled)?;
             }
             Err(_) if query.scope.paths.len() == 1 => {
                 let similar =
@@ -314,33 +315,82 @@ fn targets(
         }
     }
     if query.scope.include_virtual {
-        targets.add_virtuals(&overlay, query, types.as_ref())?;
+        targets.add_virtuals(query, types.as_ref())?;
     }
     if query.scope.paths.len() > 1 {
         // Paths may overlap; each file is searched once, where it is first named.
         let mut seen = std::collections::HashSet::new();
-        targets.list.retain(|target| seen.insert(target.location.clone()));
+        let list = std::mem::take(&mut targets.list);
+        let first = list.into_iter().filter(|target| seen.insert(targets.location(target)));
+        targets.list = first.collect();
     }
     Ok(targets)
 }
 
 impl Targets {
-    fn add_named(&mut self, overlay: &Overlay, path: PathBuf, query: &GrepQuery) {
+    fn path<'a>(&'a self, target: &'a Target) -> Option<&'a Path> {
+        match target {
+            Target::Listed { folder, at } => Some(self.folders.get(*folder as usize)?.path(*at)),
+            Target::Named(location) => location.path(),
+        }
+    }
+
+    fn location(&self, target: &Target) -> Location {
+        match target {
+            Target::Listed { .. } => {
+                Location::Disk(self.path(target).unwrap_or(Path::new("")).to_owned())
+            }
+            Target::Named(location) => location.clone(),
+        }
+    }
+
+    /// The open text of a target.
+    fn buffer(&self, target: &Target) -> Option<&Buffer> {
+        match target {
+            Target::Listed { .. } => self.overlay.at(self.path(target)?),
+            Target::Named(Location::Disk(path)) => {
+                let real = || self.overlay.at(&crate::roots::real_path(path));
+                self.overlay.at(path).or_else(real)
+            }
+            Target::Named(Location::Virtual(name)) => self.overlay.named(name),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        let len = |target: &Target| match (self.buffer(target), self.path(target)) {
+            (Some(buffer), _) => buffer.rope.len_bytes() as u64,
+            (None, Some(path)) => disk::stat(path).map_or(0, |stat| stat.len),
+            (None, None) => 0,
+        };
+        self.list.iter().map(len).sum()
+    }
+
+    fn file_of(&self, target: &Target, hits: Hits) -> GrepFile {
+        let path = self.path(target);
+        let on_disk = || path.and_then(|path| disk::stat(path).ok()).map(|stat| stat.modified);
+        let (modified, unsaved) = match self.buffer(target) {
+            Some(buffer) if buffer.unsaved => (buffer.changed, true),
+            Some(buffer) => (on_disk().unwrap_or(buffer.changed), false),
+            None => (on_disk().unwrap_or(SystemTime::UNIX_EPOCH), false),
+        };
+        let location = self.location(target);
+        GrepFile { location, lines: hits.lines, matches: hits.matches, modified, unsaved }
+    }
+
+    fn add_named(&mut self, path: PathBuf, query: &GrepQuery) {
         let real = crate::roots::real_path(&path);
         if filter::is_withheld(&path, &query.scope.allow_sensitive)
             || filter::is_withheld(&real, &query.scope.allow_sensitive)
         {
             self.sensitive += 1;
-            return;
+        } else {
+            self.list.push(Target::Named(Location::Disk(path)));
         }
-        let buffer = overlay.at(&path).or_else(|| overlay.at(&real)).cloned();
-        self.list.push(Target { location: Location::Disk(path), buffer });
     }
 
     fn add_folder(
         &mut self,
         vfs: &Vfs,
-        overlay: &Overlay,
         root: &Path,
         query: &GrepQuery,
         types: Option<&Types>,
@@ -351,7 +401,7 @@ impl Targets {
             .transpose()?;
         let ignored = if query.scope.include_ignored { Ignored::Include } else { Ignored::Skip };
         let choice = Choice { ignored, allowed: &query.scope.allow_sensitive };
-        let Some(below) = files_below(vfs, overlay, root, choice, cancelled) else {
+        let Some(below) = files_below(vfs, &self.overlay, root, choice, cancelled) else {
             self.cancelled = true;
             return Ok(());
         };
@@ -359,31 +409,30 @@ impl Targets {
             |path: &Path| globs.as_ref().is_none_or(|globs| globs.file(path)) && is_of(types, path);
         self.notes.extend(below.list.notes.iter().cloned());
         self.sensitive += below.withheld.iter().filter(|path| wanted(path)).count();
-        self.list.extend(below.files().filter(|path| wanted(path)).map(|path| Target {
-            buffer: overlay.at(path).cloned(),
-            location: Location::Disk(path.to_owned()),
-        }));
+        let folder = u32::try_from(self.folders.len()).unwrap_or(u32::MAX);
+        for (count, at) in below.places().enumerate() {
+            if count % 4_096 == 4_095 && cancelled() {
+                self.cancelled = true;
+                break;
+            }
+            if wanted(below.path(at)) {
+                self.list.push(Target::Listed { folder, at });
+            }
+        }
+        self.folders.push(below);
         Ok(())
     }
 
-    fn add_virtuals(
-        &mut self,
-        overlay: &Overlay,
-        query: &GrepQuery,
-        types: Option<&Types>,
-    ) -> Result<(), QueryError> {
+    fn add_virtuals(&mut self, query: &GrepQuery, types: Option<&Types>) -> Result<(), QueryError> {
         let root = Path::new("/");
         let globs = (!query.scope.globs.is_empty())
             .then(|| Globs::new(root, &query.scope.globs))
             .transpose()?;
-        for (name, buffer) in overlay.virtuals() {
+        for (name, _) in self.overlay.virtuals() {
             // Only the last part of such a name means something to a glob.
             let path = root.join(name.rsplit(['/', ':']).next().unwrap_or(name));
             if globs.as_ref().is_none_or(|globs| globs.file(&path)) && is_of(types, &path) {
-                self.list.push(Target {
-                    location: Location::Virtual(name.clone()),
-                    buffer: Some(buffer.clone()),
-                });
+                self.list.push(Target::Named(Location::Virtual(name.clone())));
             }
         }
         Ok(())

@@ -23,6 +23,8 @@ const MAX_WHOLE: usize = 8 << 20;
 const MAX_MULTILINE: usize = 64 << 20;
 /// The longest line a file read in pieces may have.
 const MAX_LINE: usize = 64 << 20;
+/// A pattern may take this much memory compiled, and each worker as much again.
+const MAX_REGEX: usize = 32 << 20;
 /// A worker's buffer is given back when a file made it larger than this.
 const KEEP_BUFFER: usize = 8 << 20;
 
@@ -33,7 +35,7 @@ pub(super) struct Pattern {
     before: usize,
     after: usize,
     multiline: bool,
-    ascii: bool,
+    reach: Reach,
     crlf: bool,
     pub max_matches: u64,
     pub max_bytes: usize,
@@ -53,12 +55,48 @@ impl Pattern {
             before: query.before,
             after: query.after,
             multiline: query.pattern.multiline,
-            ascii: query.pattern.text.is_ascii(),
+            reach: Reach::of(&query.pattern),
             crlf: minds_crlf(&query.pattern),
             max_matches: max_matches.min(MAX_MATCHES),
             max_bytes: query.limits.bytes.max(1),
             max_line_bytes: query.limits.line_bytes.max(1),
         })
+    }
+}
+
+/// What of a text a pattern can match, and so what the bytes of a file in some old encoding tell about it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Plain ASCII, which is the same in all of them.
+    Ascii,
+    /// Any character too: what is no UTF-8 may match once it is decoded.
+    Classes,
+    /// It names characters beyond ASCII.
+    Beyond,
+}
+
+impl Reach {
+    fn of(pattern: &GrepPattern) -> Reach {
+        if !pattern.text.is_ascii() {
+            return Reach::Beyond;
+        }
+        if pattern.literal {
+            return Reach::Ascii;
+        }
+        let mut chars = pattern.text.chars().peekable();
+        while let Some(c) = chars.next() {
+            let reaches = match c {
+                // Classes, their opposites, and characters by number.
+                '\\' => chars.next().is_some_and(|c| "wWsSDBpPxuU".contains(c)),
+                '.' => true,
+                '[' => chars.peek().is_some_and(|c| *c == '^' || *c == '['),
+                _ => false,
+            };
+            if reaches {
+                return Reach::Classes;
+            }
+        }
+        Reach::Ascii
     }
 }
 
@@ -72,7 +110,12 @@ fn minds_crlf(pattern: &GrepPattern) -> bool {
 
 fn matcher(pattern: &GrepPattern) -> Result<RegexMatcher, QueryError> {
     let mut builder = RegexMatcherBuilder::new();
-    builder.multi_line(true).case_insensitive(pattern.ignore_case).fixed_strings(pattern.literal);
+    builder
+        .multi_line(true)
+        .case_insensitive(pattern.ignore_case)
+        .fixed_strings(pattern.literal)
+        .size_limit(MAX_REGEX)
+        .dfa_size_limit(MAX_REGEX);
     if pattern.multiline {
         builder.dot_matches_new_line(true);
     } else {
@@ -85,6 +128,8 @@ fn matcher(pattern: &GrepPattern) -> Result<RegexMatcher, QueryError> {
         let reason = error.to_string();
         let hint = if !pattern.multiline && reason.contains("\\n") {
             "set multiline to search across lines"
+        } else if reason.contains("size limit") {
+            "repeat less, or with smaller classes such as [a-z]"
         } else {
             "escape the special characters, or search for the text literally"
         };
@@ -110,6 +155,8 @@ pub(super) struct Hits {
     pub bytes: usize,
 }
 
+const NUL_BYTES: &str = "data with NUL bytes";
+
 /// Why a file was not searched.
 pub(super) enum Skipped {
     /// With this name for what it is.
@@ -120,6 +167,8 @@ pub(super) enum Skipped {
 /// One worker's tools.
 pub(super) struct Scanner<'a> {
     pattern: &'a Pattern,
+    /// Of one's own, since a shared one hands out its memory in turn.
+    matcher: RegexMatcher,
     searcher: Searcher,
     buffer: Vec<u8>,
     stop: &'a AtomicBool,
@@ -133,7 +182,7 @@ impl<'a> Scanner<'a> {
             .bom_sniffing(false)
             .binary_detection(BinaryDetection::none())
             .build();
-        Scanner { pattern, searcher, buffer: Vec::new(), stop }
+        Scanner { pattern, matcher: pattern.matcher.clone(), searcher, buffer: Vec::new(), stop }
     }
 
     /// Searches a text in memory; what makes files binary makes no buffer so.
@@ -160,20 +209,28 @@ impl<'a> Scanner<'a> {
         let wide = bytes.starts_with(b"\xFF\xFE")
             || bytes.starts_with(b"\xFE\xFF")
             || bytes.starts_with(b"\0\0\xFE\xFF");
-        let text = if wide || (!self.pattern.ascii && std::str::from_utf8(bytes).is_err()) {
+        let is_text = || bytes.is_ascii() || std::str::from_utf8(bytes).is_ok();
+        let mut text = if wide || (self.pattern.reach == Reach::Beyond && !is_text()) {
             decoded(bytes)
         } else {
             Cow::Borrowed(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes))
         };
         if !self.has_match(&text) {
-            return Ok(None);
+            if wide || self.pattern.reach != Reach::Classes || is_text() {
+                return Ok(None);
+            }
+            if memchr::memchr(0, bytes).is_some() {
+                return Ok(None);
+            }
+            text = decoded(bytes);
+            if !self.has_match(&text) {
+                return Ok(None);
+            }
         }
         if let Cow::Borrowed(bytes) = text {
             // Only what may be shown is looked at more closely.
             if memchr::memchr(0, bytes).is_some() {
-                return Err(Skipped::Binary(
-                    binary::by_magic(bytes).unwrap_or("data with NUL bytes"),
-                ));
+                return Err(Skipped::Binary(binary::by_magic(bytes).unwrap_or(NUL_BYTES)));
             }
             if std::str::from_utf8(bytes).is_err() {
                 let text = decoded(bytes);
@@ -185,12 +242,12 @@ impl<'a> Scanner<'a> {
 
     fn has_match(&self, text: &[u8]) -> bool {
         // An error is left to the search proper.
-        self.pattern.matcher.is_match(text).unwrap_or(true)
+        self.matcher.is_match(text).unwrap_or(true)
     }
 
     fn lines(&mut self, text: &[u8]) -> Hits {
-        let mut sink = Lines { pattern: self.pattern, hits: Hits::default() };
-        if let Err(error) = self.searcher.search_slice(&self.pattern.matcher, text, &mut sink) {
+        let mut sink = Lines::new(self.pattern);
+        if let Err(error) = self.searcher.search_slice(&self.matcher, text, &mut sink) {
             tracing::warn!(%error, "a search ended early");
         }
         sink.hits
@@ -206,10 +263,13 @@ impl<'a> Scanner<'a> {
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(MAX_LINE))
             .build();
-        let mut sink = Lines { pattern: self.pattern, hits: Hits::default() };
+        let mut sink = Lines::new(self.pattern);
         searcher
-            .search_reader(&self.pattern.matcher, Stoppable { file, stop: self.stop }, &mut sink)
+            .search_reader(&self.matcher, Stoppable { file, stop: self.stop }, &mut sink)
             .map_err(Skipped::Unreadable)?;
+        if sink.is_binary {
+            return Err(Skipped::Binary(NUL_BYTES));
+        }
         Ok(Some(sink.hits).filter(|hits| hits.matches > 0))
     }
 }
@@ -277,9 +337,14 @@ fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
 struct Lines<'a> {
     pattern: &'a Pattern,
     hits: Hits,
+    /// Found to be no text on the way, so that what was found before counts for nothing.
+    is_binary: bool,
 }
 
-impl Lines<'_> {
+impl<'a> Lines<'a> {
+    fn new(pattern: &'a Pattern) -> Lines<'a> {
+        Lines { pattern, hits: Hits::default(), is_binary: false }
+    }
     fn push(&mut self, number: u64, line: &[u8], kind: Kind) {
         let column = match kind {
             Kind::Context => None,
@@ -344,6 +409,11 @@ impl Sink for Lines<'_> {
             self.push(number, line, Kind::Match);
         }
         Ok(true)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
+        self.is_binary = true;
+        Ok(false)
     }
 
     fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {

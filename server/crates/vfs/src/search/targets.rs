@@ -58,6 +58,11 @@ impl Overlay {
         if self.by_path.is_empty() { None } else { self.by_path.get(path.as_os_str()) }
     }
 
+    /// The text of a document without a path.
+    pub fn named(&self, name: &str) -> Option<&Buffer> {
+        self.virtuals.iter().find(|(it, _)| it == name).map(|(_, buffer)| buffer)
+    }
+
     /// Documents without a path, by name.
     pub fn virtuals(&self) -> &[(String, Buffer)] {
         &self.virtuals
@@ -83,10 +88,45 @@ pub(super) struct Below {
     pub withheld: Vec<PathBuf>,
 }
 
+/// Which of the files.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Place {
+    Listed(u32),
+    Extra(u32),
+}
+
 impl Below {
     /// All files, in path order.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        merged(&self.list.files, &self.extra)
+        self.places().map(|at| self.path(at))
+    }
+
+    /// The same by their places, which are smaller than paths.
+    pub fn places(&self) -> impl Iterator<Item = Place> {
+        // A list that long is never made.
+        let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let (mut listed, mut extra) = (0, 0);
+        std::iter::from_fn(move || {
+            let (a, b) = (self.list.files.get(listed), self.extra.get(extra));
+            let is_listed = match (a, b) {
+                (Some(a), Some(b)) => path_order(a, b).is_le(),
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (None, None) => return None,
+            };
+            let next = if is_listed { &mut listed } else { &mut extra };
+            let at = number(*next);
+            *next += 1;
+            Some(if is_listed { Place::Listed(at) } else { Place::Extra(at) })
+        })
+    }
+
+    pub fn path(&self, at: Place) -> &Path {
+        let (paths, at) = match at {
+            Place::Listed(at) => (&self.list.files, at),
+            Place::Extra(at) => (&self.extra, at),
+        };
+        paths.get(at as usize).map_or(Path::new(""), PathBuf::as_path)
     }
 }
 
@@ -136,17 +176,4 @@ pub(super) struct Choice<'a> {
     pub ignored: Ignored,
     /// Secrets the person allowed.
     pub allowed: &'a [PathBuf],
-}
-
-/// Two sorted lists as one.
-fn merged<'a>(a: &'a [PathBuf], b: &'a [PathBuf]) -> impl Iterator<Item = &'a Path> {
-    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
-    std::iter::from_fn(move || {
-        let first = match (a.peek(), b.peek()) {
-            (Some(x), Some(y)) => path_order(x, y).is_le(),
-            (Some(_), None) => true,
-            (None, _) => false,
-        };
-        if first { a.next() } else { b.next() }.map(PathBuf::as_path)
-    })
 }

@@ -353,6 +353,9 @@ fn odd_files_are_passed_over() {
         ["b.txt:1:foo", "latin.txt:1:café foo", "wide.txt:1:foo"]
     );
     assert_eq!(case.names(&case.query("déjà")), ["latin.txt"]);
+    for text in ["caf. foo", "caf\\w foo", "d[^x]j", "(?i)CAFÉ", "caf\\x{e9}"] {
+        assert_eq!(case.names(&case.query(text)), ["latin.txt"], "{text}");
+    }
     let mut named = case.at(&["a.bin"], "foo");
     named.scope.include_virtual = false;
     assert!(case.grep(&named).notes[0].contains("binary"));
@@ -435,6 +438,23 @@ fn a_cancelled_search_ends() {
     let asked = AtomicUsize::new(0);
     let result = case.vfs.grep(&small, &|| asked.fetch_add(1, Ordering::Relaxed) > 5).unwrap();
     assert!(result.cancelled && result.files.len() < 30);
+}
+
+#[test]
+fn a_slow_pattern_does_not_hold_up_the_end_of_a_search() {
+    let case = case(&[("a.txt", &"word after word and no end ".repeat(400_000))]);
+    let query = case.with("(\\w+ ?){20,60}\\.\\.", |query| query.pattern.multiline = true);
+    let (began, wanted) = (std::time::Instant::now(), std::time::Duration::from_millis(200));
+    let result = case.vfs.grep(&query, &|| began.elapsed() > wanted).unwrap();
+    let late = began.elapsed().saturating_sub(wanted);
+    assert!(!result.cancelled || late < std::time::Duration::from_millis(500), "{late:?}");
+}
+
+#[test]
+fn a_pattern_too_large_to_compile_is_refused_with_a_word_on_it() {
+    let case = case(&[("a", "x")]);
+    let error = case.vfs.grep(&case.query("(\\w{200}){200}"), &|| false).unwrap_err().to_string();
+    assert!(error.contains("repeat less"), "{error}");
 }
 
 #[test]
@@ -524,3 +544,5 @@ proptest! {
         prop_assert_eq!(dirty.glob(&["*.md"]), saved.glob(&["*.md"]));
     }
 }
+
+mod ripgrep;
