@@ -7,19 +7,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent::editor::{Answer, Applied, ApplyError, Editor, Saved, Status, Transaction};
+use agent::editor::{
+    Answer, Applied, ApplyError, CellEdit, Editor, OpenNotebook, Reviewed, Saved, Status,
+    Transaction,
+};
 use agent::settings::SavePolicy;
 use async_trait::async_trait;
 use protocol::{StatusParams, acp};
 use serde_json::json;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tower_lsp::lsp_types::MessageType;
 use vfs::{Location, Vfs};
 
 use self::locks::Locks;
+use self::notebook::Cells;
+use self::review_wait::Waits;
 use crate::bare::Questions;
 use crate::capabilities::Client;
 use crate::lsp::Uris;
+use crate::notebooks::Notebooks;
 use crate::outbox::Outbox;
 use crate::review::Review;
 
@@ -28,7 +35,9 @@ mod decisions;
 mod disk;
 mod document;
 mod locks;
+mod notebook;
 mod pending;
+mod review_wait;
 mod saving;
 mod transaction;
 
@@ -47,6 +56,8 @@ struct Parts {
     statuses: Mutex<Statuses>,
     transcripts: Mutex<BTreeSet<PathBuf>>,
     review: Review,
+    waits: Waits,
+    cells: Cells,
 }
 
 /// The sessions' states and what the client was told of them.
@@ -70,6 +81,8 @@ impl LspEditor {
             save_policy: Mutex::default(),
             statuses: Mutex::default(),
             transcripts: Mutex::default(),
+            waits: Waits::default(),
+            cells: Cells::default(),
         }))
     }
 
@@ -106,6 +119,11 @@ impl LspEditor {
                 Some(_) | None => None,
             }
         }
+    }
+
+    /// The notebooks that are shown as cells.
+    pub fn notebooks(&self) -> &Notebooks {
+        &self.0.cells.notebooks
     }
 
     /// The agent's pending changes.
@@ -155,6 +173,10 @@ impl Editor for LspEditor {
         }
     }
 
+    fn follow_review(&self, session: &str, call: &str) -> Option<watch::Receiver<Reviewed>> {
+        self.0.client.can_review().then(|| self.0.waits.begin(session, call))
+    }
+
     fn wants_transcript_file(&self) -> bool {
         self.0.client.markers.is_none() && self.0.client.shows_documents
     }
@@ -179,6 +201,22 @@ impl Editor for LspEditor {
         let running = tokio::spawn(async move { parts.run(transaction, &cancelled).await });
         running.await.unwrap_or_else(|error| {
             tracing::error!(%error, "applying a transaction failed");
+            Err(ApplyError::Cancelled)
+        })
+    }
+
+    fn notebook(&self, location: &Location) -> Option<OpenNotebook> {
+        self.0.open_notebook(location)
+    }
+
+    async fn edit_cell(&self, edit: CellEdit) -> Result<Applied, ApplyError> {
+        // On a task of its own, as a transaction.
+        let cancelled = CancellationToken::new();
+        let _cancel_on_drop = cancelled.clone().drop_guard();
+        let parts = Arc::clone(&self.0);
+        let running = tokio::spawn(async move { parts.edit_cell(edit, &cancelled).await });
+        running.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "editing a cell failed");
             Err(ApplyError::Cancelled)
         })
     }

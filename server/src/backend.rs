@@ -73,7 +73,12 @@ impl Backend {
     pub fn service(outbox: Outbox, vfs: Vfs, start: Start) -> LspService<Backend> {
         let backend = Backend {
             outbox,
-            documents: Documents { vfs, uris: Arc::default(), review: OnceLock::new() },
+            documents: Documents {
+                vfs,
+                uris: Arc::default(),
+                review: OnceLock::new(),
+                notebooks: OnceLock::new(),
+            },
             folders: Mutex::default(),
             start,
             ready: OnceLock::new(),
@@ -278,6 +283,7 @@ impl LanguageServer for Backend {
             settings: params.initialization_options.unwrap_or_default(),
         };
         let _ = self.documents.review.set(editor.review().clone());
+        let _ = self.documents.notebooks.set(editor.notebooks().clone());
         let sessions = Arc::new((self.start)(opening));
         let result = client.initialize_result();
         let commands = Commands::new(Arc::clone(&editor));

@@ -37,6 +37,8 @@ pub struct Client {
     pub watches_files: bool,
     /// Whether it asks for lenses anew on request.
     pub refreshes_lenses: bool,
+    /// Whether it offers lenses, code actions or commands, by which hunks can be decided on.
+    pub shows_actions: bool,
     /// Which editor it is, where that matters.
     pub editor: EditorKind,
 }
@@ -81,6 +83,10 @@ impl Client {
                 .and_then(|workspace| workspace.code_lens.as_ref())
                 .and_then(|lens| lens.refresh_support)
                 .unwrap_or_default(),
+            shows_actions: capabilities.text_document.as_ref().is_some_and(|document| {
+                document.code_action.is_some() || document.code_lens.is_some()
+            }) || workspace
+                .is_some_and(|workspace| workspace.execute_command.is_some()),
             editor,
         }
     }
@@ -93,6 +99,16 @@ impl Client {
     /// Whether it draws pending hunks itself.
     pub fn reviews(&self) -> bool {
         self.markers.as_ref().is_some_and(|markers| markers.review.is_some())
+    }
+
+    /// Whether a person can decide on hunks in it.
+    pub fn can_review(&self) -> bool {
+        self.reviews() || self.shows_actions
+    }
+
+    /// Whether it answers `copydesk/editor/notebookEdit`.
+    pub fn edits_notebooks(&self) -> bool {
+        self.markers.as_ref().is_some_and(|markers| markers.notebook.is_some())
     }
 
     /// Whether it answers `copydesk/editor/save`.

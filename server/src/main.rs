@@ -12,6 +12,7 @@ mod headless;
 mod logging;
 mod lsp;
 mod lsp_server;
+mod notebooks;
 mod outbox;
 mod review;
 mod sessions;

@@ -8,6 +8,7 @@
 mod answers;
 pub mod document;
 pub mod framing;
+mod notebook;
 mod rules;
 pub mod session;
 mod start;
@@ -94,6 +95,8 @@ pub struct State {
     person: Person,
     /// Open documents by URI.
     pub documents: BTreeMap<String, Document>,
+    /// Open notebooks by URI.
+    pub notebooks: BTreeMap<String, notebook::Notebook>,
     /// Every notification and request of the server, in order.
     pub log: Vec<Value>,
     /// Answers nobody waits for: errors to frames without an id.
@@ -133,6 +136,7 @@ struct Person {
     permission: Decide,
     before_apply: Option<Act>,
     before_save: Option<Act>,
+    refuses: Option<String>,
 }
 
 impl Editor {
@@ -179,8 +183,10 @@ impl Editor {
                 permission: Box::new(|_| ALLOW),
                 before_apply: None,
                 before_save: None,
+                refuses: None,
             },
             documents: BTreeMap::new(),
+            notebooks: BTreeMap::new(),
             log: Vec::new(),
             stray: Vec::new(),
             applied: Vec::new(),
@@ -430,6 +436,11 @@ impl Editor {
     /// Runs once, when the server next asks to save: a formatter, say.
     pub fn before_save(&self, act: impl FnOnce(&mut State) + Send + 'static) {
         self.lock().person.before_save = Some(Box::new(act));
+    }
+
+    /// Refuses every edit from now on with this reason, or takes them again.
+    pub fn refuse_edits(&self, reason: Option<&str>) {
+        self.lock().person.refuses = reason.map(str::to_owned);
     }
 
     /// Every request of this method so far: its params.

@@ -10,8 +10,10 @@
 )]
 
 mod bare;
+mod blocking;
 mod cases;
 mod cli;
+mod corners;
 mod editor;
 mod edits;
 mod faults;
@@ -19,6 +21,7 @@ mod frames;
 mod generated;
 mod lifecycle;
 mod model;
+mod notebook;
 mod order;
 mod patch;
 mod permissions;

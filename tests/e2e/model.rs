@@ -173,6 +173,11 @@ impl Model {
         self.requests().last().map(|r| wire::results(&r.body)).unwrap_or_default()
     }
 
+    /// Texts of all tool results in a request, in order.
+    pub fn results_of(&self, request: &Request) -> Vec<String> {
+        wire::results(&request.body)
+    }
+
     /// Everything sent to the model, as text.
     pub fn everything(&self) -> String {
         let state = self.desk.lock();

@@ -16,7 +16,7 @@ const CRASH_WINDOW_MS = 180_000;
 const STDERR_TAIL = 2_000;
 
 /** What the features of this extension answer; a marker must not stand here unless it is handled. */
-const MARKERS: ClientMarkers = { protocolVersion: PROTOCOL_VERSION, permission: {}, save: {}, editorState: {}, review: {} };
+const MARKERS: ClientMarkers = { protocolVersion: PROTOCOL_VERSION, permission: {}, save: {}, editorState: {}, review: {}, notebook: {} };
 
 /** A problem the person can do something about. */
 export class ServerProblem extends Error {

@@ -70,6 +70,9 @@ export function activate(context: vscode.ExtensionContext, server: Server): void
       dirty.set(document, document.isDirty);
       soon();
     }),
+    vscode.workspace.onDidOpenNotebookDocument(soon),
+    vscode.workspace.onDidChangeNotebookDocument(soon),
+    vscode.workspace.onDidSaveNotebookDocument(soon),
     vscode.window.onDidChangeActiveTextEditor(soon),
     vscode.window.onDidChangeTextEditorSelection(later),
     vscode.window.onDidChangeTextEditorVisibleRanges(later),
@@ -100,7 +103,12 @@ function state(client: LanguageClient, facts: Facts): EditorStateParams {
           finalNewline: document.lineCount > 1 && last.text === '',
           readOnly: disk?.readOnly ?? false,
         };
-      }),
+      })
+      .concat(
+        vscode.workspace.notebookDocuments
+          .filter(notebook => !notebook.isClosed)
+          .map((notebook): DocumentState => ({ uri: convert.asUri(notebook.uri), version: notebook.version, dirty: notebook.isDirty })),
+      ),
   };
 }
 

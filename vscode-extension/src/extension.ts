@@ -9,6 +9,7 @@ import * as decide from './decide';
 import * as editing from './editing';
 import * as editorState from './editorState';
 import * as hunks from './hunks';
+import * as notebook from './notebook';
 import * as permissions from './permissions';
 import * as review from './review';
 import * as save from './save';
@@ -23,6 +24,7 @@ export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(log);
   settings.activate(context, server);
   editing.activate(context, server);
+  notebook.activate(context, server);
   save.activate(context, server);
   editorState.activate(context, server);
   const pending = permissions.activate(context, server);

@@ -567,6 +567,8 @@ export interface MetaKeys {
   uri?: string | null;
   /** On a card whose arguments still arrive: characters so far. */
   received?: number | null;
+  /** On a card that waits for the person's review: its hunks that are still pending. */
+  review?: number | null;
   /** On the parameters of `session/request_permission`: names the question in `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`. */
   requestId?: string | null;
   /** On the offer to save files before a command: their names. */
@@ -605,6 +607,44 @@ export interface NewSessionResponse {
   /** Initial commands the Agent can execute in this session. */
   availableCommands?: AvailableCommand[];
   _meta?: Meta | null;
+}
+
+/** A cell as it is to be. */
+export interface NotebookCellText {
+  /** `code` or `markdown`. */
+  kind: string;
+  /** Its text, with `\n` between lines. */
+  text: string;
+}
+
+/** `copydesk/editor/notebookEdit` parameters. */
+export interface NotebookEditParams {
+  /** The notebook, as it was opened by `notebookDocument/didOpen`. */
+  uri: string;
+  /** Its version that the edits are for; at any other one they are refused. */
+  version: number;
+  /** A few words for the editor's undo list. */
+  label: string;
+  /** The edits, of which no two overlap; places are those before all of them. */
+  edits: NotebookSplice[];
+}
+
+/** `copydesk/editor/notebookEdit` result. */
+export interface NotebookEditResult {
+  /** Whether all edits were made. What became of them is seen by `notebookDocument/didChange`. */
+  applied: boolean;
+  /** Why not. */
+  failureReason?: string | null;
+}
+
+/** Cells that take the place of others. */
+export interface NotebookSplice {
+  /** The index of the first cell that goes, or before which the new ones come. */
+  start: number;
+  /** How many go. */
+  deleteCount: number;
+  /** What comes. Where as many come as go, each keeps the metadata of the one it replaces, and none of its outputs. */
+  cells: NotebookCellText[];
 }
 
 /** Fire-and-forget information for the user. */
@@ -1239,7 +1279,7 @@ export interface StatusParams {
   busy: boolean;
   /** One line for a status bar. */
   message?: string | null;
-  /** Prompts waiting for the person. */
+  /** Questions that wait for the person, and calls that wait for their review. */
   pendingPermissions: number;
   /** Hunks waiting for the person. */
   pendingHunks: number;
@@ -1698,6 +1738,8 @@ export interface ServerRequests {
   'session/request_permission': { params: RequestPermissionRequest; result: RequestPermissionResponse };
   /** Asks the editor to save documents. Needs the marker `save`. */
   'copydesk/editor/save': { params: SaveParams; result: SaveResult };
+  /** Changes the cells of an open notebook, all edits or none, as one step of undo and without taking the focus. Needs the marker `notebook`. */
+  'copydesk/editor/notebookEdit': { params: NotebookEditParams; result: NotebookEditResult };
 }
 
 /** Notifications the server sends. */

@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import { type Server, message } from './client';
+import { openNotebook } from './notebook';
 import type { SaveParams, SaveResult, SavedDocument } from './protocol';
 
 export function activate(_context: vscode.ExtensionContext, server: Server): void {
@@ -15,7 +16,7 @@ export function activate(_context: vscode.ExtensionContext, server: Server): voi
 }
 
 async function save(uri: vscode.Uri): Promise<{ saved: boolean; reason?: string }> {
-  const document = vscode.workspace.textDocuments.find(d => !d.isClosed && d.uri.toString() === uri.toString());
+  const document = openNotebook(uri) ?? vscode.workspace.textDocuments.find(d => !d.isClosed && d.uri.toString() === uri.toString());
   if (!document) return { saved: false, reason: 'not open' };
   // Saving an untitled document would ask for a name, which blocks the person.
   if (document.isUntitled) return { saved: false, reason: 'untitled: it has no file yet' };

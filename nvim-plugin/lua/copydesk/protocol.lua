@@ -506,6 +506,7 @@
 ---@field seq? number|vim.NIL On the parameters of `session/update`: counts up by one in each session, so a client sees a gap.
 ---@field uri? string|vim.NIL On a card's location that has no path on disk: the document's URI; the path is for display.
 ---@field received? number|vim.NIL On a card whose arguments still arrive: characters so far.
+---@field review? number|vim.NIL On a card that waits for the person's review: its hunks that are still pending.
 ---@field requestId? string|vim.NIL On the parameters of `session/request_permission`: names the question in `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`.
 ---@field files? string[]|vim.NIL On the offer to save files before a command: their names.
 ---@field rule? string|vim.NIL On a permission option: the rule it would remember. On the answer's outcome: the rule to remember instead.
@@ -528,6 +529,29 @@
 ---@field configOptions? copydesk.protocol.SessionConfigOption[] Initial session configuration options.
 ---@field availableCommands? copydesk.protocol.AvailableCommand[] Initial commands the Agent can execute in this session.
 ---@field _meta? copydesk.protocol.Meta|vim.NIL
+
+---A cell as it is to be.
+---@class copydesk.protocol.NotebookCellText
+---@field kind string `code` or `markdown`.
+---@field text string Its text, with `\n` between lines.
+
+---`copydesk/editor/notebookEdit` parameters.
+---@class copydesk.protocol.NotebookEditParams
+---@field uri string The notebook, as it was opened by `notebookDocument/didOpen`.
+---@field version number Its version that the edits are for; at any other one they are refused.
+---@field label string A few words for the editor's undo list.
+---@field edits copydesk.protocol.NotebookSplice[] The edits, of which no two overlap; places are those before all of them.
+
+---`copydesk/editor/notebookEdit` result.
+---@class copydesk.protocol.NotebookEditResult
+---@field applied boolean Whether all edits were made. What became of them is seen by `notebookDocument/didChange`.
+---@field failureReason? string|vim.NIL Why not.
+
+---Cells that take the place of others.
+---@class copydesk.protocol.NotebookSplice
+---@field start number The index of the first cell that goes, or before which the new ones come.
+---@field deleteCount number How many go.
+---@field cells copydesk.protocol.NotebookCellText[] What comes. Where as many come as go, each keeps the metadata of the one it replaces, and none of its outputs.
 
 ---Fire-and-forget information for the user.
 ---@class copydesk.protocol.Notice
@@ -1092,7 +1116,7 @@
 ---@field kind string `normal`, `warning` or `error`.
 ---@field busy boolean Whether a turn runs.
 ---@field message? string|vim.NIL One line for a status bar.
----@field pendingPermissions number Prompts waiting for the person.
+---@field pendingPermissions number Questions that wait for the person, and calls that wait for their review.
 ---@field pendingHunks number Hunks waiting for the person.
 
 ---`copydesk/status` result: the facts a health check prints.
@@ -1379,6 +1403,7 @@
 ---@field ["session/update"] { params: copydesk.protocol.UpdateSessionNotification } Something happened in a session: text, a tool's card, a state, options.
 ---@field ["session/request_permission"] { params: copydesk.protocol.RequestPermissionRequest, result: copydesk.protocol.RequestPermissionResponse } Asks the person before a tool runs. The subject is complete: the whole command, or every path of an edit with its diff. Needs the marker `permission`.
 ---@field ["copydesk/editor/save"] { params: copydesk.protocol.SaveParams, result: copydesk.protocol.SaveResult } Asks the editor to save documents. Needs the marker `save`.
+---@field ["copydesk/editor/notebookEdit"] { params: copydesk.protocol.NotebookEditParams, result: copydesk.protocol.NotebookEditResult } Changes the cells of an open notebook, all edits or none, as one step of undo and without taking the focus. Needs the marker `notebook`.
 ---@field ["copydesk/review/didChange"] { params: copydesk.protocol.ReviewChangedParams } Hunks came, went or moved: the files that changed, each with all its hunks; a file without hunks has none left. Needs the marker `review`.
 ---@field ["copydesk/request/resolved"] { params: copydesk.protocol.RequestResolvedParams } A question no longer needs an answer: close it.
 ---@field ["copydesk/status/didChange"] { params: copydesk.protocol.StatusParams } What a status bar shows, of all sessions together.

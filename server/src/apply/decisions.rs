@@ -22,7 +22,7 @@ use super::transaction::whole;
 use super::{LspEditor, Parts};
 use crate::outbox::RpcError;
 use crate::review::Held;
-use crate::review::lines::Told;
+use crate::review::lines::{self, Told};
 
 /// What a decision came to, and what each session's agent is to be told of it.
 pub struct Resolved {
@@ -78,13 +78,15 @@ impl LspEditor {
         let mut conflicts = unknown(&picks, &picked);
         let mut resolved = Vec::new();
         let mut told = Told::default();
+        let comment = params.comment.as_deref();
         for (location, ids) in &picked {
-            match parts.decide(location, ids, decision, token, &mut told).await {
+            match parts.decide(location, ids, decision, token, (&mut told, comment)).await {
                 Ok(kept) => {
                     resolved.extend(ids.iter().cloned());
                     conflicts.extend(kept);
                 }
                 Err(error) => {
+                    parts.waits.undecided(ids);
                     let reason = error.to_string();
                     let failed = |id: &HunkId| ReviewConflict {
                         hunk_id: id.clone(),
@@ -97,7 +99,7 @@ impl LspEditor {
         parts.publish(&picked.into_keys().collect());
         let rev = parts.review.table().ledger.rev();
         let undo_token = format!("undo-{token}");
-        let told = told.messages(params.comment.as_deref());
+        let told = told.messages(comment);
         Ok(Resolved { result: ReviewResolveResult { rev, resolved, conflicts, undo_token }, told })
     }
 
@@ -160,7 +162,7 @@ impl Parts {
         ids: &BTreeSet<HunkId>,
         decision: Decision,
         token: u64,
-        told: &mut Told,
+        (told, comment): (&mut Told, Option<&str>),
     ) -> Result<Vec<ReviewConflict>, ApplyError> {
         let _lock = self.locks.take([location]).await;
         let held = self.review.hold([location]);
@@ -171,7 +173,9 @@ impl Parts {
             let text = table.ledger.current(location).unwrap_or(&empty);
             let hunks = table.ledger.view(location).map(|it| it.hunks).unwrap_or_default();
             for hunk in hunks.iter().filter(|hunk| ids.contains(&hunk.id)) {
-                told.add(&location.to_string(), text, hunk, decision);
+                let words = lines::words(&location.to_string(), text, hunk, decision);
+                told.add(&words, hunk, &self.waits.sessions(&hunk.origin));
+                self.waits.decided(hunk, decision, &words, comment);
                 if decision == Decision::Reject && hunk.state == State::Conflict {
                     let reason = "what you wrote inside it was kept".to_owned();
                     kept.push(ReviewConflict { hunk_id: hunk.id.clone(), reason });
@@ -204,7 +208,11 @@ impl Parts {
         let plans = self.review.table().ledger.plan_undo(token);
         let plan = plans.into_iter().find(|it| it.file == *location).and_then(|it| it.plan);
         let undo = |ledger: &mut Ledger<Location>| ledger.undo(location, token);
-        self.carry_out_plan("Undo a review decision", location, plan, &held, undo).await
+        self.carry_out_plan("Undo a review decision", location, plan, &held, undo).await?;
+        let hunks = self.review.table().ledger.view(location).map(|it| it.hunks);
+        let pending = hunks.into_iter().flatten().map(|it| it.id).collect();
+        self.waits.undecided(&pending);
+        Ok(())
     }
 
     /// Does to a file what a decision needs, then lets the ledger know.
@@ -220,10 +228,14 @@ impl Parts {
             None => Ok(Carried::File),
             Some(Plan::Text(changes)) if changes.is_identity() => Ok(Carried::File),
             Some(Plan::Text(changes)) => self.change_text(label, location, &changes).await,
-            Some(Plan::Create(text)) => {
-                self.bring_back(location, &text, held.deleted(location)).await
-            }
-            Some(Plan::Delete) => self.take_away(label, location, held).await,
+            Some(Plan::Create(text)) => match self.bring_cell_back(label, location, &text).await {
+                Some(back) => back.map(|()| Carried::File),
+                None => self.bring_back(location, &text, held.deleted(location)).await,
+            },
+            Some(Plan::Delete) => match self.take_cell_away(label, location).await {
+                Some(gone) => gone.map(|()| Carried::File),
+                None => self.take_away(label, location, held).await,
+            },
         };
         let carried = carried.inspect_err(|_| held.failed())?;
         match &carried {

@@ -103,6 +103,7 @@ impl Parts {
     /// Tells the client of the hunks of these files, and keeps them for the next start.
     pub(super) fn publish(&self, changed: &BTreeSet<Location>) {
         self.review.save_soon();
+        self.tell_waits();
         let (rev, files) = {
             let table = self.review.table();
             let wire = self.wire();

@@ -105,7 +105,7 @@ impl Parts {
     }
 
     /// Asks the editor to save; one outcome a location, in order.
-    async fn request_save(&self, locations: &[&Location]) -> Vec<Saved> {
+    pub(super) async fn request_save(&self, locations: &[&Location]) -> Vec<Saved> {
         if locations.is_empty() {
             return Vec::new();
         }

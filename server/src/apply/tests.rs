@@ -150,7 +150,8 @@ impl Desk {
 
     async fn apply(&self, approval: Approval, ops: Vec<FileOp>) -> Result<Applied, ApplyError> {
         let (session, call, label) = ("s".to_owned(), "c".to_owned(), "Edit".to_owned());
-        self.editor.apply(Transaction { session, call, label, ops, approval }).await
+        let review = agent::settings::ReviewPolicy::AfterTurn;
+        self.editor.apply(Transaction { session, call, label, ops, approval, review }).await
     }
 
     fn text(&self, place: &Location) -> String {

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use agent::editor::{Applied, AppliedFile, ApplyError, Approval, FileOp, Kept, Transaction};
+use agent::settings::ReviewPolicy;
 use serde_json::json;
 use text::{ChangeSet, Edit, Rope};
 use tokio_util::sync::CancellationToken;
@@ -39,7 +40,7 @@ impl Parts {
         transaction: Transaction,
         cancelled: &CancellationToken,
     ) -> Result<Applied, ApplyError> {
-        let Transaction { session, call, label, ops, approval } = transaction;
+        let Transaction { session, call, label, ops, approval, review } = transaction;
         let origin_of_edit = review::Origin::of(&session, &call);
         let locations: Vec<Location> = ops.iter().map(location).cloned().collect();
         let _locks = self.locks.take(locations.iter().chain(ops.iter().filter_map(origin))).await;
@@ -57,6 +58,13 @@ impl Parts {
             return Err(self.take_back(&label, error, done, entering).await);
         }
         self.enter(&held, (&locations, &steps, kinds), &done, &origin_of_edit);
+        let approval = match review {
+            ReviewPolicy::AfterTurn | ReviewPolicy::Blocking => approval,
+            ReviewPolicy::Auto => {
+                self.accept_at_once(&held, locations.iter().chain(&moved), &call);
+                Approval::Person
+            }
+        };
         drop(held);
         self.publish(&locations.iter().chain(&moved).cloned().collect());
         Ok(self.settle(locations, steps, done, approval).await)

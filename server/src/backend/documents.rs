@@ -13,6 +13,7 @@ use vfs::{EditorState, Eol, TextChange, Vfs};
 
 use super::Backend;
 use crate::lsp::{self, Uris};
+use crate::notebooks::{self, Changes, Notebooks};
 use crate::review::Review;
 use crate::transport::Direct;
 
@@ -26,7 +27,7 @@ pub const DIRECT: &[Direct<Backend>] = &[
     ("notebookDocument/didChange", |backend, raw| {
         backend.sync(raw, Documents::notebook_did_change)
     }),
-    ("notebookDocument/didSave", |_, _| Ok(())),
+    ("notebookDocument/didSave", |backend, raw| backend.sync(raw, Documents::notebook_did_save)),
     ("notebookDocument/didClose", |backend, raw| backend.sync(raw, Documents::notebook_did_close)),
 ];
 
@@ -40,6 +41,8 @@ pub struct Documents {
     pub uris: Arc<Uris>,
     /// What is pending in them, once there is a client.
     pub review: OnceLock<Review>,
+    /// Which of them are cells of one notebook, once there is a client.
+    pub notebooks: OnceLock<Notebooks>,
 }
 
 impl Backend {
@@ -77,6 +80,13 @@ impl Documents {
     fn notebook_did_open(&self, raw: &RawValue) -> Handled {
         let params: NotebookOpen<'_> = serde_json::from_str(raw.get())?;
         params.cell_text_documents.iter().for_each(|cell| self.opened(cell));
+        self.with_notebooks(|it| it.opened(params.notebook_document));
+        Ok(())
+    }
+
+    fn notebook_did_save(&self, raw: &RawValue) -> Handled {
+        let params: NotebookSave = serde_json::from_str(raw.get())?;
+        self.with_notebooks(|it| it.saved(&params.notebook_document));
         Ok(())
     }
 
@@ -86,14 +96,18 @@ impl Documents {
         let structure = cells.structure.unwrap_or_default();
         structure.did_close.iter().for_each(|cell| self.closed(cell));
         structure.did_open.iter().for_each(|cell| self.opened(cell));
+        let text = !cells.text_content.is_empty();
         for cell in cells.text_content {
             self.changed(&cell.document, cell.changes);
         }
+        let changes = Changes { splice: structure.array, data: cells.data, text };
+        self.with_notebooks(|it| it.changed(&params.notebook_document, changes));
         Ok(())
     }
 
     fn notebook_did_close(&self, raw: &RawValue) -> Handled {
         let params: NotebookClose<'_> = serde_json::from_str(raw.get())?;
+        self.with_notebooks(|it| it.closed(&params.notebook_document));
         params.cell_text_documents.iter().for_each(|cell| self.closed(cell));
         Ok(())
     }
@@ -101,7 +115,9 @@ impl Documents {
     /// What the editor says of its documents beyond their text.
     pub fn take_editor_state(&self, state: EditorStateParams) {
         for document in state.documents {
-            self.vfs.set_editor_state(&lsp::location(&document.uri), editor_state(document));
+            let location = lsp::location(&document.uri);
+            self.with_notebooks(|it| it.told(&location, &document));
+            self.vfs.set_editor_state(&location, editor_state(document));
         }
     }
 
@@ -127,6 +143,12 @@ impl Documents {
         self.vfs.close(&location);
         self.uris.closed(&location);
         self.touched(&location);
+    }
+
+    fn with_notebooks(&self, tell: impl FnOnce(&Notebooks)) {
+        if let Some(notebooks) = self.notebooks.get() {
+            tell(notebooks);
+        }
     }
 
     fn touched(&self, location: &vfs::Location) {
@@ -230,12 +252,21 @@ struct Identified<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NotebookOpen<'a> {
+    notebook_document: notebooks::Opened,
     #[serde(borrow)]
     cell_text_documents: Vec<TextDocument<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NotebookSave {
+    notebook_document: notebooks::Versioned,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct NotebookChange<'a> {
+    notebook_document: notebooks::Versioned,
     #[serde(borrow)]
     change: CellsChange<'a>,
 }
@@ -251,6 +282,7 @@ struct CellsChange<'a> {
 struct Cells<'a> {
     #[serde(borrow)]
     structure: Option<Structure<'a>>,
+    data: Vec<notebooks::WireCell>,
     #[serde(borrow)]
     text_content: Vec<CellText<'a>>,
 }
@@ -258,6 +290,7 @@ struct Cells<'a> {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Structure<'a> {
+    array: Option<notebooks::Splice>,
     #[serde(borrow)]
     did_open: Vec<TextDocument<'a>>,
     #[serde(borrow)]
@@ -274,6 +307,7 @@ struct CellText<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NotebookClose<'a> {
+    notebook_document: notebooks::Versioned,
     #[serde(borrow)]
     cell_text_documents: Vec<Identified<'a>>,
 }

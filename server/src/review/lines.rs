@@ -1,6 +1,6 @@
 //! A decision in words, for the agent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use review::{Author, Decision, Hunk};
 use text::Rope;
@@ -10,6 +10,8 @@ const NAMED: usize = 8;
 /// Characters of a line that is quoted, and of a comment.
 const QUOTED: usize = 100;
 const COMMENT: usize = 2_000;
+/// Characters of a hunk that is shown as the person changed it.
+const AMENDED: usize = 1_000;
 
 /// What is to be told, by session.
 #[derive(Default)]
@@ -18,23 +20,11 @@ pub struct Told {
 }
 
 impl Told {
-    /// Adds one hunk of a file. `text` is what `hunk.now` refers to.
-    pub fn add(&mut self, file: &str, text: &Rope, hunk: &Hunk, decision: Decision) {
-        let line = text.byte_to_line(hunk.now.start.min(text.len_bytes())) + 1;
-        let new = first_line(&hunk.new);
-        let own = match hunk.author {
-            Author::Agent => "",
-            Author::Mixed => " (with the person's own changes inside)",
-        };
-        let what = match decision {
-            Decision::Accept => format!("accepted {file}:{line} `{new}`{own}"),
-            Decision::Reject => {
-                let old = first_line(&hunk.old);
-                format!("rejected {file}:{line} `{new}`; there is `{old}` again{own}")
-            }
-        };
-        for session in std::iter::once(&hunk.origin.session).chain(&hunk.origin.others) {
-            self.sessions.entry(session.clone()).or_default().push(what.clone());
+    /// Adds one hunk, for the sessions it comes from but those that hear of it otherwise.
+    pub fn add(&mut self, words: &str, hunk: &Hunk, otherwise: &BTreeSet<String>) {
+        let sessions = std::iter::once(&hunk.origin.session).chain(&hunk.origin.others);
+        for session in sessions.filter(|it| !otherwise.contains(*it)) {
+            self.sessions.entry(session.clone()).or_default().push(words.to_owned());
         }
     }
 
@@ -57,6 +47,36 @@ impl Told {
         };
         self.sessions.into_iter().map(|(session, hunks)| (session, message(hunks))).collect()
     }
+}
+
+/// A decision on one hunk of a file. `text` is what `hunk.now` refers to.
+pub fn words(file: &str, text: &Rope, hunk: &Hunk, decision: Decision) -> String {
+    let line = text.byte_to_line(hunk.now.start.min(text.len_bytes())) + 1;
+    let new = first_line(&hunk.new);
+    let own = match hunk.author {
+        Author::Agent => "",
+        Author::Mixed => " (with the person's own changes inside)",
+    };
+    match decision {
+        Decision::Accept if hunk.author == Author::Mixed => format!(
+            "accepted {file}:{line} with the person's own changes; it now reads\n{}\n",
+            amended(&hunk.new)
+        ),
+        Decision::Accept => format!("accepted {file}:{line} `{new}`"),
+        Decision::Reject => {
+            let old = first_line(&hunk.old);
+            format!("rejected {file}:{line} `{new}`; there is `{old}` again{own}")
+        }
+    }
+}
+
+fn amended(text: &str) -> String {
+    let text = text.trim_end_matches(['\r', '\n']);
+    let mut short: String = text.chars().take(AMENDED).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
 }
 
 fn first_line(text: &str) -> String {

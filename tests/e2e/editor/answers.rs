@@ -112,7 +112,7 @@ impl State {
     }
 
     /// Changes a document, last edit first; the `didChange` that tells of it.
-    fn change(&mut self, uri: &str, edits: &[Value]) -> Value {
+    pub(super) fn change(&mut self, uri: &str, edits: &[Value]) -> Value {
         let columns = self.manner.columns;
         let jumps = self.manner.kind == Kind::Lying;
         let document = self.documents.get_mut(uri).expect("an open document");
@@ -175,6 +175,7 @@ impl State {
             },
             "elicitation/create" => json!({ "action": "decline" }),
             "copydesk/editor/save" => self.save_all(&params),
+            "copydesk/editor/notebookEdit" => self.edit_notebook(&params),
             "copydesk/editor/diagnostics" => {
                 let items: Vec<_> = params["uris"]
                     .as_array()
@@ -238,6 +239,9 @@ impl State {
     }
 
     fn apply(&mut self, params: &Value) -> Value {
+        if let Some(reason) = &self.person.refuses {
+            return json!({ "applied": false, "failureReason": reason });
+        }
         let operations = params["edit"]["documentChanges"].as_array().cloned().unwrap_or_default();
         let stale: Vec<bool> =
             operations.iter().enumerate().map(|(index, op)| self.is_stale(index, op)).collect();
@@ -270,6 +274,11 @@ impl State {
                 None if stale => {}
                 None => {
                     let uri = operation["textDocument"]["uri"].as_str().expect("a URI").to_owned();
+                    if let Some(notebook) = self.notebook_of(&uri) {
+                        let edits = operation["edits"].as_array().cloned().unwrap_or_default();
+                        self.edit_cell_text(&notebook, &uri, &edits);
+                        continue;
+                    }
                     self.open_from_disk(&uri);
                     let change = self.change_keeping_line_endings(&uri, &operation["edits"]);
                     self.untold.push(change);

@@ -14,6 +14,7 @@ pub struct Start<'a> {
     columns: Vec<&'static str>,
     pub(super) folders: Vec<String>,
     options: Value,
+    without: Vec<&'static str>,
     pub(super) environment: Vec<(&'static str, String)>,
 }
 
@@ -26,6 +27,7 @@ impl<'a> Start<'a> {
             columns: vec!["utf-16"],
             folders: vec![uri(workspace.root())],
             options: json!({ "trusted": true }),
+            without: Vec::new(),
             environment: Vec::new(),
         }
     }
@@ -43,6 +45,12 @@ impl<'a> Start<'a> {
     /// Position encodings offered, best first.
     pub fn columns(mut self, names: &[&'static str]) -> Self {
         self.columns = names.to_vec();
+        self
+    }
+
+    /// Leaves out a marker of `capabilities.experimental.copydesk`.
+    pub fn without(mut self, marker: &'static str) -> Self {
+        self.without.push(marker);
         self
     }
 
@@ -109,8 +117,10 @@ impl<'a> Start<'a> {
         if self.kind != Kind::Bare {
             capabilities["experimental"] = json!({ "copydesk": {
                 "protocolVersion": 1, "permission": {}, "elicitation": { "form": {} }, "save": {}, "diagnostics": {},
-                "languageRequest": {}, "editorState": {}, "review": {},
+                "languageRequest": {}, "editorState": {}, "review": {}, "notebook": {},
             } });
+            let markers = capabilities["experimental"]["copydesk"].as_object_mut();
+            markers.expect("markers").retain(|name, _| !self.without.contains(&name.as_str()));
         }
         let folders: Vec<_> = self
             .folders

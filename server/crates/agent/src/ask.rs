@@ -198,11 +198,13 @@ fn copydesk(value: serde_json::Value) -> Meta {
     meta
 }
 
-/// Counts a waiting question for as long as it lives, and tells the session's state.
-struct Waiting<'a>(&'a Arc<Shared>);
+/// Counts something that waits for the person for as long as it lives, and tells the session's
+/// state.
+pub(crate) struct Waiting<'a>(&'a Arc<Shared>);
 
 impl<'a> Waiting<'a> {
-    fn begin(shared: &'a Arc<Shared>) -> Waiting<'a> {
+    /// It waits from now on.
+    pub(crate) fn begin(shared: &'a Arc<Shared>) -> Waiting<'a> {
         shared.refresh_transcript();
         if shared.change_waiting(1) == 1 {
             let state = StateUpdate::RequiresAction(RequiresActionStateUpdate::new());

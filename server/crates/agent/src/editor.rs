@@ -8,7 +8,10 @@ use std::path::Path;
 use async_trait::async_trait;
 use protocol::acp;
 use text::{ChangeSet, Rope};
+use tokio::sync::watch;
 use vfs::{Location, Snapshot};
+
+use crate::settings::ReviewPolicy;
 
 /// What the agent needs from the outside.
 #[async_trait]
@@ -23,8 +26,26 @@ pub trait Editor: Send + Sync {
     /// Applies a transaction to open documents (through the editor) and closed files (on disk).
     async fn apply(&self, transaction: Transaction) -> Result<Applied, ApplyError>;
 
+    /// A notebook that is shown as cells; `None` for everything else.
+    fn notebook(&self, _location: &Location) -> Option<OpenNotebook> {
+        None
+    }
+
+    /// Changes a cell of a notebook that is shown as cells, where `can_edit` says that it can be.
+    async fn edit_cell(&self, edit: CellEdit) -> Result<Applied, ApplyError> {
+        let reason = "cells cannot be edited here".to_string();
+        Err(ApplyError::Refused { location: edit.notebook, reason })
+    }
+
     /// Saves open documents; one outcome a location, in order.
     async fn save(&self, locations: &[Location]) -> Vec<Saved>;
+
+    /// Follows what becomes of all that a call changes, from before it changes anything until the
+    /// receiver is dropped; `None` where nobody can decide on changes. What is told here is not
+    /// told to the session by other ways.
+    fn follow_review(&self, _session: &str, _call: &str) -> Option<watch::Receiver<Reviewed>> {
+        None
+    }
 
     /// Whether the conversation is kept as a Markdown file for people who have no panel.
     fn wants_transcript_file(&self) -> bool {
@@ -74,6 +95,8 @@ pub struct Transaction {
     pub ops: Vec<FileOp>,
     /// Who let them through.
     pub approval: Approval,
+    /// When the person decides on them.
+    pub review: ReviewPolicy,
 }
 
 /// Who let an edit through; decides whether a clean buffer is saved at once.
@@ -97,6 +120,65 @@ pub enum FileOp {
     /// Moves a file that is not open to where nothing is, with its bytes, mode and encoding, and
     /// changes its text there. `base` is the text that `changes` is for; absent where it is no text.
     Move { from: Location, to: Location, base: Option<Box<Snapshot>>, changes: ChangeSet },
+}
+
+/// A notebook that is shown as cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenNotebook {
+    /// Its cells, in order.
+    pub cells: Vec<OpenCell>,
+    /// Whether its cells can be edited where they are shown.
+    pub can_edit: bool,
+}
+
+/// A cell that is shown; its text is an open document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenCell {
+    /// The document.
+    pub location: Location,
+    /// The id it has in the file, where the editor tells.
+    pub id: Option<String>,
+    /// What it is.
+    pub kind: CellKind,
+}
+
+/// A kind of cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellKind {
+    /// Run.
+    Code,
+    /// Shown.
+    Markdown,
+}
+
+/// An edit of one cell, of one call.
+#[derive(Clone, Debug)]
+pub struct CellEdit {
+    /// The session it belongs to.
+    pub session: String,
+    /// The tool call it belongs to.
+    pub call: String,
+    /// A few words for the editor's undo list.
+    pub label: String,
+    /// The notebook.
+    pub notebook: Location,
+    /// The edit.
+    pub change: CellChange,
+    /// Who let it through.
+    pub approval: Approval,
+    /// When the person decides on it.
+    pub review: ReviewPolicy,
+}
+
+/// What happens to a cell.
+#[derive(Clone, Debug)]
+pub enum CellChange {
+    /// It gets another text, and perhaps another kind; `before` is the text the edit is made for.
+    Replace { cell: Location, before: Rope, text: String, kind: CellKind },
+    /// A new one comes after another, or at the start.
+    Insert { after: Option<Location>, text: String, kind: CellKind },
+    /// It goes.
+    Delete { cell: Location, before: Rope },
 }
 
 /// What a transaction did.
@@ -162,6 +244,26 @@ pub enum Saved {
     No(String),
 }
 
+/// What became of a call's changes so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reviewed {
+    /// Hunks that wait for the person.
+    pub pending: usize,
+    /// The others.
+    pub outcomes: Vec<Outcome>,
+    /// What the person says to them.
+    pub comments: Vec<String>,
+}
+
+/// What became of one hunk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// In a few words, with the file and the line.
+    pub words: String,
+    /// Whether nothing of it is left in the text.
+    pub is_out: bool,
+}
+
 /// The state of one session, for badges and status bars.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
@@ -169,6 +271,6 @@ pub struct Status {
     pub session: String,
     /// Whether a turn runs.
     pub busy: bool,
-    /// Prompts waiting for the person.
+    /// Questions that wait for the person, and calls that wait for their review.
     pub waiting: usize,
 }

@@ -12,15 +12,18 @@ use std::sync::Arc;
 use futures::FutureExt;
 use protocol::acp::{ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::{self, Permission};
 use crate::bounds;
 use crate::cards;
-use crate::editor::{Approval, Extras};
+use crate::editor::{Approval, Extras, Reviewed};
+use crate::in_review::{self, End};
 use crate::permission::{self, Policy, Verdict};
 use crate::repair::{Repaired, repair};
 use crate::session::Shared;
+use crate::settings::ReviewPolicy;
 use crate::tool::{Access, Call, Caller, Content, Cx, Entry, Failure, Output};
 use crate::tools;
 use crate::unsaved;
@@ -116,14 +119,39 @@ pub fn prepare(shared: &Arc<Shared>, request: Request) -> Result<Prepared, Done>
     }
 }
 
-/// Asks where needed, runs the call and ends its card.
+/// How far a call has come.
+pub enum Ran {
+    /// To its end.
+    Done(Done),
+    /// It has done its work, which the person has yet to decide on.
+    InReview(Box<InReview>),
+}
+
+/// A call whose changes the person has yet to decide on.
+pub struct InReview {
+    id: String,
+    output: Output,
+    notes: Vec<String>,
+    decisions: watch::Receiver<Reviewed>,
+    cancel: CancellationToken,
+}
+
+/// Asks where needed, runs the call, waits for its review and ends its card.
 pub async fn run(shared: &Arc<Shared>, prepared: Prepared, cancel: &CancellationToken) -> Done {
+    match start(shared, prepared, cancel).await {
+        Ran::Done(done) => done,
+        Ran::InReview(review) => finish_review(shared, *review).await,
+    }
+}
+
+/// Asks where needed and runs the call. What is not in review has ended, its card with it.
+pub async fn start(shared: &Arc<Shared>, prepared: Prepared, cancel: &CancellationToken) -> Ran {
     let id = prepared.request.id.clone();
     let cancel = shared.calls.begin(&id, cancel);
-    let done = AssertUnwindSafe(permitted(shared, prepared, &cancel)).catch_unwind().await;
-    shared.calls.end(&id);
-    match done {
-        Ok(done) => done,
+    let ran = AssertUnwindSafe(permitted(shared, prepared, &cancel)).catch_unwind().await;
+    let done = match ran {
+        Ok(Ran::InReview(review)) => return Ran::InReview(review),
+        Ok(Ran::Done(done)) => done,
         Err(panic) => {
             let what = panic.downcast_ref::<&str>().map(|it| (*it).to_string());
             let what = what.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
@@ -134,23 +162,36 @@ pub async fn run(shared: &Arc<Shared>, prepared: Prepared, cancel: &Cancellation
                 "The tool crashed; this is a fault of copydesk and was logged. Try another way.",
             )
         }
-    }
+    };
+    shared.calls.end(&id);
+    Ran::Done(done)
+}
+
+/// Waits until the person has decided on what a call changed, and ends its card.
+pub async fn finish_review(shared: &Arc<Shared>, review: InReview) -> Done {
+    let InReview { id, mut output, notes, mut decisions, cancel } = review;
+    let end = in_review::wait(shared, &id, &mut output, &mut decisions, &cancel).await;
+    let done = finish(shared, &id, output, &notes, end);
+    shared.calls.end(&id);
+    done
 }
 
 async fn permitted(
     shared: &Arc<Shared>,
     mut prepared: Prepared,
     cancel: &CancellationToken,
-) -> Done {
+) -> Ran {
     let id = prepared.request.id.clone();
     // A turn that was cancelled begins nothing more, not even what would end at once.
     if cancel.is_cancelled() {
-        return ended(shared, &id, Failure::Cancelled);
+        return Ran::Done(ended(shared, &id, Failure::Cancelled));
     }
     let approval = match judged(shared, &mut prepared, cancel).await {
-        Ok(_) if cancel.is_cancelled() => return ended(shared, &id, Failure::Cancelled),
+        Ok(_) if cancel.is_cancelled() => {
+            return Ran::Done(ended(shared, &id, Failure::Cancelled));
+        }
         Ok(approval) => approval,
-        Err(done) => return done,
+        Err(done) => return Ran::Done(done),
     };
     let Prepared { call, request, mut notes, access, .. } = prepared;
     let started = ToolCallUpdate::new(request.id.clone()).status(ToolCallStatus::InProgress);
@@ -161,14 +202,34 @@ async fn permitted(
     if let Some(command) = &access.command {
         match unsaved::before_command(shared, command, cancel).await {
             Ok(note) => notes.extend(note),
-            Err(failure) => return ended(shared, &request.id, failure),
+            Err(failure) => return Ran::Done(ended(shared, &request.id, failure)),
         }
     }
+    let waits = is_reviewed(shared, &access);
+    let decisions =
+        waits.then(|| shared.world.editor.follow_review(&shared.id, &request.id)).flatten();
     let cx = context(shared, &request, approval, cancel);
-    let output = cancellable(cancel, call.run(&cx)).await;
-    match output {
-        Ok(output) => finish(shared, &request.id, output, &notes),
-        Err(failure) => ended(shared, &request.id, failure),
+    let output = match cancellable(cancel, call.run(&cx)).await {
+        Ok(output) => output,
+        Err(failure) => return Ran::Done(ended(shared, &request.id, failure)),
+    };
+    match decisions {
+        Some(decisions) => {
+            let (id, cancel) = (request.id, cancel.clone());
+            Ran::InReview(Box::new(InReview { id, output, notes, decisions, cancel }))
+        }
+        None => {
+            notes.extend(waits.then(|| in_review::NOBODY.to_string()));
+            Ran::Done(finish(shared, &request.id, output, &notes, End::Decided))
+        }
+    }
+}
+
+/// Whether the person decides on what a call changes before the agent goes on.
+fn is_reviewed(shared: &Arc<Shared>, access: &Access) -> bool {
+    match shared.world.config().settings.edits.review {
+        ReviewPolicy::Blocking => !access.writes.is_empty() && access.command.is_none(),
+        ReviewPolicy::AfterTurn | ReviewPolicy::Auto => false,
     }
 }
 
@@ -396,13 +457,17 @@ async fn grace(cancel: &CancellationToken) {
     tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
 }
 
-fn finish(shared: &Arc<Shared>, id: &str, output: Output, notes: &[String]) -> Done {
+fn finish(shared: &Arc<Shared>, id: &str, output: Output, notes: &[String], end: End) -> Done {
     let mut content = bounds::spill(output.content, shared);
     if !notes.is_empty() {
         content.push(Content::Text(format!("[note: {}]", notes.join("; "))));
     }
     let card = if output.card.is_empty() { cards::of_content(&content) } else { output.card };
-    let status = if output.failed { ToolCallStatus::Failed } else { ToolCallStatus::Completed };
+    let status = match end {
+        End::Cancelled => ToolCallStatus::Cancelled,
+        End::Decided if output.failed => ToolCallStatus::Failed,
+        End::Decided => ToolCallStatus::Completed,
+    };
     let mut update =
         ToolCallUpdate::new(id.to_string()).status(status).content(cards::bounded(card));
     if let Some(title) = output.title {
@@ -412,7 +477,7 @@ fn finish(shared: &Arc<Shared>, id: &str, output: Output, notes: &[String]) -> D
         update = update.raw_output(bounds::value(&raw));
     }
     shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(update));
-    Done { content, is_error: output.failed, cancelled: false }
+    Done { content, is_error: output.failed, cancelled: end == End::Cancelled }
 }
 
 fn ended(shared: &Arc<Shared>, id: &str, failure: Failure) -> Done {

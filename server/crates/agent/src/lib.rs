@@ -10,6 +10,7 @@ mod cards;
 pub mod editor;
 pub mod export;
 pub mod gate;
+mod in_review;
 mod live;
 pub mod options;
 pub mod permission;

@@ -198,6 +198,21 @@ pub struct Permissions {
 pub struct Edits {
     /// When an edited buffer is saved.
     pub save: SavePolicy,
+    /// When the person decides on edits.
+    pub review: ReviewPolicy,
+}
+
+/// When the person decides on edits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewPolicy {
+    /// Whenever they like; the agent goes on and is told with its next request.
+    #[default]
+    AfterTurn,
+    /// Before the agent goes on: a call that edits waits until each of its changes is decided on.
+    Blocking,
+    /// Never: every edit is accepted at once.
+    Auto,
 }
 
 /// When an edited buffer is saved.

@@ -14,7 +14,7 @@ use protocol::acp::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::{self, Done, Input, Prepared};
+use crate::gate::{self, Done, InReview, Input, Prepared, Ran};
 use crate::prompt;
 use crate::provider::{self, Chosen};
 use crate::session::{Prompt, Shared, new_id};
@@ -281,7 +281,8 @@ impl Cards {
     }
 }
 
-/// Runs the calls of one step: neighbours that only read run beside each other, others in order.
+/// Runs the calls of one step: neighbours that only read run beside each other, and beside the
+/// review of the change before them; others in order.
 async fn dispatch(
     shared: &Arc<Shared>,
     calls: Vec<ModelCall>,
@@ -289,7 +290,7 @@ async fn dispatch(
     cancel: &CancellationToken,
 ) -> Vec<Part> {
     let mut results = Vec::with_capacity(calls.len());
-    let mut batch: Vec<(ModelCall, Prepared)> = Vec::new();
+    let mut step = Step::default();
     for call in calls {
         let request = gate::Request {
             id: call.card.clone(),
@@ -299,31 +300,53 @@ async fn dispatch(
         };
         match gate::prepare(shared, request) {
             Err(done) => {
-                results.extend(run_batch(shared, std::mem::take(&mut batch), chosen, cancel).await);
+                results.extend(finish(shared, std::mem::take(&mut step), chosen, cancel).await);
                 results.push(result(call, done, chosen));
             }
-            Ok(prepared) if prepared.access.is_read_only() => batch.push((call, prepared)),
+            Ok(prepared) if prepared.access.is_read_only() => step.reads.push((call, prepared)),
             Ok(prepared) => {
-                results.extend(run_batch(shared, std::mem::take(&mut batch), chosen, cancel).await);
-                results.extend(run_batch(shared, vec![(call, prepared)], chosen, cancel).await);
+                results.extend(finish(shared, std::mem::take(&mut step), chosen, cancel).await);
+                match gate::start(shared, prepared, cancel).await {
+                    Ran::Done(done) => results.push(result(call, done, chosen)),
+                    Ran::InReview(review) => step.changed = Some((call, review)),
+                }
             }
         }
     }
-    results.extend(run_batch(shared, batch, chosen, cancel).await);
+    results.extend(finish(shared, step, chosen, cancel).await);
     results
 }
 
-async fn run_batch(
+/// Calls that go on beside each other.
+#[derive(Default)]
+struct Step {
+    /// Waits for the person's review.
+    changed: Option<(ModelCall, Box<InReview>)>,
+    /// Came after it.
+    reads: Vec<(ModelCall, Prepared)>,
+}
+
+async fn finish(
     shared: &Arc<Shared>,
-    batch: Vec<(ModelCall, Prepared)>,
+    step: Step,
     chosen: &Chosen,
     cancel: &CancellationToken,
 ) -> Vec<Part> {
-    let runs = batch.into_iter().map(|(call, prepared)| async move {
+    let review = async {
+        match step.changed {
+            Some((call, review)) => {
+                let done = gate::finish_review(shared, *review).await;
+                Some(result(call, done, chosen))
+            }
+            None => None,
+        }
+    };
+    let reads = step.reads.into_iter().map(|(call, prepared)| async move {
         let done = gate::run(shared, prepared, cancel).await;
         result(call, done, chosen)
     });
-    futures::future::join_all(runs).await
+    let (review, reads) = futures::future::join(review, futures::future::join_all(reads)).await;
+    review.into_iter().chain(reads).collect()
 }
 
 fn result(call: ModelCall, done: Done, chosen: &Chosen) -> Part {

@@ -82,6 +82,8 @@ pub struct MetaKeys {
     pub uri: Option<String>,
     /// On a card whose arguments still arrive: characters so far.
     pub received: Option<u64>,
+    /// On a card that waits for the person's review: its hunks that are still pending.
+    pub review: Option<u32>,
     /// On the parameters of `session/request_permission`: names the question in
     /// `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`.
     pub request_id: Option<String>,
@@ -211,6 +213,54 @@ pub struct SavedDocument {
     pub reason: Option<String>,
 }
 
+/// `copydesk/editor/notebookEdit` parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NotebookEditParams {
+    /// The notebook, as it was opened by `notebookDocument/didOpen`.
+    pub uri: String,
+    /// Its version that the edits are for; at any other one they are refused.
+    pub version: i32,
+    /// A few words for the editor's undo list.
+    pub label: String,
+    /// The edits, of which no two overlap; places are those before all of them.
+    pub edits: Vec<NotebookSplice>,
+}
+
+/// Cells that take the place of others.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NotebookSplice {
+    /// The index of the first cell that goes, or before which the new ones come.
+    pub start: u32,
+    /// How many go.
+    pub delete_count: u32,
+    /// What comes. Where as many come as go, each keeps the metadata of the one it replaces, and
+    /// none of its outputs.
+    pub cells: Vec<NotebookCellText>,
+}
+
+/// A cell as it is to be.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NotebookCellText {
+    /// `code` or `markdown`.
+    pub kind: String,
+    /// Its text, with `\n` between lines.
+    pub text: String,
+}
+
+/// `copydesk/editor/notebookEdit` result.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NotebookEditResult {
+    /// Whether all edits were made. What became of them is seen by `notebookDocument/didChange`.
+    pub applied: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_reason: Option<String>,
+}
+
 /// `copydesk/editor/didChangeState` parameters: what only the editor knows of its documents.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -295,7 +345,7 @@ pub struct StatusParams {
     /// One line for a status bar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Prompts waiting for the person.
+    /// Questions that wait for the person, and calls that wait for their review.
     pub pending_permissions: u32,
     /// Hunks waiting for the person.
     pub pending_hunks: u32,

@@ -182,6 +182,12 @@ pub const METHODS: &[Method] = &[
         "copydesk/editor/save",
         "Asks the editor to save documents. Needs the marker `save`.",
     ),
+    request::<copydesk::NotebookEditParams, copydesk::NotebookEditResult>(
+        Sender::Server,
+        "copydesk/editor/notebookEdit",
+        "Changes the cells of an open notebook, all edits or none, as one step of undo and without \
+         taking the focus. Needs the marker `notebook`.",
+    ),
     notification::<review::ReviewChangedParams>(
         Sender::Server,
         "copydesk/review/didChange",

@@ -9,7 +9,12 @@ struct Desk(Documents);
 impl Desk {
     fn new() -> Desk {
         let options = Options { unit: Unit::Utf16, breaks: LineBreaks::Lsp, state_dir: None };
-        Desk(Documents { vfs: Vfs::new(options), uris: Arc::default(), review: OnceLock::new() })
+        Desk(Documents {
+            vfs: Vfs::new(options),
+            uris: Arc::default(),
+            review: OnceLock::new(),
+            notebooks: OnceLock::new(),
+        })
     }
 
     fn send(&self, handle: fn(&Documents, &RawValue) -> Handled, params: &Value) -> Handled {

@@ -207,19 +207,21 @@ impl Done {
 /// Carries operations out together, all of them or none, and remembers what was written.
 pub async fn commit(cx: &Cx, label: String, ops: Vec<FileOp>) -> Result<Vec<Done>, Failure> {
     let operations: Vec<Operation> = ops.iter().map(operation_of).collect();
+    let places: Vec<Intended> = ops.iter().filter_map(Intended::of).collect();
     let transaction = Transaction {
         session: cx.session.id.clone(),
         call: cx.call.clone(),
         label,
         ops,
         approval: cx.approval,
+        review: cx.session.world.config().settings.edits.review,
     };
     let applied = tokio::select! {
         biased;
         applied = cx.editor.apply(transaction) => applied,
         () = cx.cancel.cancelled() => Err(ApplyError::Cancelled),
     };
-    let files = applied.map_err(|err| refused(cx, err))?.files;
+    let files = applied.map_err(|err| refused_at(cx, err, &places))?.files;
     let done = operations.into_iter().zip(files).map(|(operation, file)| Done { operation, file });
     let done: Vec<Done> = done.collect();
     done.iter().for_each(|it| it.remember(cx));
@@ -270,11 +272,8 @@ pub fn moved_on(
     let then = cx.session.seen.text(&base.location).filter(|it| *it != base.rope)?;
     let found = fits(&then)?;
     let (first, last) = (found.edits().first()?, found.edits().last()?);
-    let since = ChangeSet::between(&then, &base.rope);
-    let start = since.map_pos(first.range.start, Bias::Left);
-    let end = since.map_pos(last.range.end, Bias::Right).max(start);
-    let first = base.rope.byte_to_line(start) + 1;
-    let last = base.rope.byte_to_line(end.saturating_sub(1).max(start)) + 1;
+    let range = first.range.start..last.range.end;
+    let (first, last) = lines_now(&then, &base.rope, &range);
     Some(changed(cx, base, first, last))
 }
 
@@ -333,8 +332,56 @@ fn not_found(cx: &Cx, base: &Snapshot, nth: usize, of: usize, err: &FindError) -
     Failure::new(format!("{which}{text}{nothing}"))
 }
 
+/// Where an edit was to go.
+struct Intended {
+    base: Snapshot,
+    range: Range<usize>,
+}
+
+impl Intended {
+    fn of(op: &FileOp) -> Option<Intended> {
+        let FileOp::Modify { base, changes } = op else { return None };
+        let (first, last) = (changes.edits().first()?, changes.edits().last()?);
+        Some(Intended { base: (**base).clone(), range: first.range.start..last.range.end })
+    }
+}
+
+/// A refusal with the text as it is now where the edit was to go.
+fn refused_at(cx: &Cx, err: ApplyError, places: &[Intended]) -> Failure {
+    let at = match &err {
+        ApplyError::Refused { location, .. } => {
+            places.iter().find(|it| it.base.location == *location)
+        }
+        ApplyError::Stale { .. }
+        | ApplyError::Unencodable { .. }
+        | ApplyError::Conflict { .. }
+        | ApplyError::Unanswered { .. }
+        | ApplyError::Cancelled => None,
+    };
+    let now = at.and_then(|at| Some((at, cx.vfs.snapshot(&at.base.location).ok()?)));
+    let failure = refused(cx, err);
+    match (failure, now) {
+        (Failure::Told(text), Some((at, now))) => {
+            let (first, last) = lines_now(&at.base.rope, &now.rope, &at.range);
+            let region = show_region(cx, &now, first, last);
+            Failure::Told(format!("{text} The lines are now:\n{region}"))
+        }
+        (failure, _) => failure,
+    }
+}
+
+/// The lines (1-based) where a range of an older text is now.
+fn lines_now(then: &Rope, now: &Rope, range: &Range<usize>) -> (usize, usize) {
+    let since = ChangeSet::between(then, now);
+    let start = since.map_pos(range.start, Bias::Left);
+    let end = since.map_pos(range.end, Bias::Right).max(start);
+    let first = now.byte_to_line(start) + 1;
+    let last = now.byte_to_line(end.saturating_sub(1).max(start)) + 1;
+    (first, last)
+}
+
 /// A transaction's refusal, with what to do next.
-fn refused(cx: &Cx, err: ApplyError) -> Failure {
+pub fn refused(cx: &Cx, err: ApplyError) -> Failure {
     match err {
         ApplyError::Cancelled => Failure::Cancelled,
         ApplyError::Stale { location, first_line, current } => {

@@ -4,6 +4,7 @@
 
 mod cells;
 mod json;
+mod open;
 
 use async_trait::async_trait;
 use protocol::acp::{ToolCallContent, ToolKind};
@@ -12,6 +13,7 @@ use serde::Deserialize;
 use text::{ChangeSet, Edit};
 use vfs::Location;
 
+use crate::editor::OpenNotebook;
 use crate::place::Place;
 use crate::tool::{Access, Caller, Card, Content, Cx, Failure, Output, Tool};
 use crate::tools::change::{Plan, base, seen};
@@ -104,10 +106,16 @@ impl Tool for NotebookEdit {
     }
 
     async fn preview(&self, cx: &Cx) -> Result<Vec<ToolCallContent>, Failure> {
+        if let Some((location, open)) = self.shown_as_cells(cx)? {
+            return Ok(vec![self.plan_open(cx, &location, &open)?.diff(&location)]);
+        }
         Ok(vec![self.plan(cx)?.0.diff()])
     }
 
     async fn run(self, cx: &Cx) -> Result<Output, Failure> {
+        if let Some((location, open)) = self.shown_as_cells(cx)? {
+            return self.plan_open(cx, &location, &open)?.apply(cx, location).await;
+        }
         let (plan, told) = self.plan(cx)?;
         let mut output = plan.apply(cx, "Edit").await?;
         output.content.insert(0, Content::Text(told));
@@ -116,14 +124,25 @@ impl Tool for NotebookEdit {
 }
 
 impl NotebookEdit {
-    /// The change and a sentence on it.
+    /// The notebook, where the editor shows its cells and can change them there.
+    fn shown_as_cells(&self, cx: &Cx) -> Result<Option<(Location, OpenNotebook)>, Failure> {
+        let location = cx.place.target(&self.notebook_path)?.location;
+        if cx.vfs.is_open(&location) {
+            return Ok(None);
+        }
+        let open = notebook_at(cx, &location).filter(|(_, open)| open.can_edit);
+        Ok(open)
+    }
+
+    /// The change of the file and a sentence on it.
     fn plan(&self, cx: &Cx) -> Result<(Plan, String), Failure> {
         let location = cx.place.target(&self.notebook_path)?.location;
         let shown = cx.place.shown(&location);
-        if !cx.vfs.is_open(&location) && open_as_cells(cx, &location) {
+        let is_shown = !cx.vfs.is_open(&location) && open_as_cells(cx, &location);
+        if is_shown && !is_saved(cx, &location) {
             return Err(Failure::new(format!(
-                "{shown} is open in the editor as a notebook, whose cells can only be changed there. \
-                 Ask the person to close it (or to open it as text), then edit again."
+                "{shown} is open in the editor as a notebook with unsaved changes, and this editor lets \
+                 nobody else change its cells. Ask the person to save it, then edit again."
             )));
         }
         let base = base(cx, &location)?;
@@ -177,6 +196,20 @@ pub fn refuse_notebook(path: &str) -> Result<(), Failure> {
 
 fn is_notebook(path: &str) -> bool {
     path.to_ascii_lowercase().ends_with(".ipynb")
+}
+
+/// The notebook of this path, or of what it leads to, as the editor shows it.
+fn notebook_at(cx: &Cx, location: &Location) -> Option<(Location, OpenNotebook)> {
+    let real = location.path().map(|path| Location::disk(cx.vfs.real_path(path)));
+    let names = std::iter::once(location.clone()).chain(real);
+    names.into_iter().find_map(|it| cx.editor.notebook(&it).map(|open| (it, open)))
+}
+
+/// Whether the cells that the editor shows are those of the file.
+fn is_saved(cx: &Cx, location: &Location) -> bool {
+    let Some((_, open)) = notebook_at(cx, location) else { return false };
+    let file = cx.vfs.snapshot(location);
+    file.is_ok_and(|file| open::is_saved(cx, &open, &file.rope.to_string()))
 }
 
 /// Whether the editor has cells of this notebook open.

@@ -103,6 +103,21 @@ impl<'a> Notebook<'a> {
         Err(format!("there is no cell `{id}`. Its cells are: {}{more}", named.join(", ")))
     }
 
+    /// How many cells there are.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// A cell's text, and where it stands.
+    pub fn source_of(&self, at: usize) -> Option<(String, Range<usize>)> {
+        let node = self.cells.get(at)?.get("source")?;
+        let text = match &node.kind {
+            Json::Array(lines) => lines.iter().map(|it| self.value(it)).collect(),
+            Json::Object(_) | Json::Scalar => self.value(node),
+        };
+        Some((text, node.span.clone()))
+    }
+
     /// Gives a cell a new text, and perhaps another kind.
     pub fn replace(&self, at: usize, source: &str, kind: Option<Kind>) -> Result<Change, String> {
         let cell = &self.cells[at];
