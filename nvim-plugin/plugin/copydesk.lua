@@ -22,7 +22,34 @@ for name, subcommand in pairs({
   Approve = 'approve',
   Deny = 'deny',
   Pending = 'pending',
+  Accept = 'accept',
+  Reject = 'reject',
+  AcceptAll = 'acceptall',
+  RejectAll = 'rejectall',
+  Undo = 'undo',
+  Review = 'review',
+  Diff = 'diff',
 }) do
   vim.keymap.set('n', '<Plug>(Copydesk' .. name .. ')', '<Cmd>Copydesk ' .. subcommand .. '<CR>')
 end
+for name, subcommand in pairs({ Accept = 'accept', Reject = 'reject' }) do
+  vim.keymap.set('x', '<Plug>(Copydesk' .. name .. ')', ':Copydesk ' .. subcommand .. '<CR>')
+  vim.keymap.set(
+    'n',
+    '<Plug>(Copydesk' .. name .. 'File)',
+    '<Cmd>Copydesk! ' .. subcommand .. '<CR>'
+  )
+end
+for name, subcommand in pairs({ Next = 'next', Prev = 'prev' }) do
+  vim.keymap.set(
+    'n',
+    '<Plug>(Copydesk' .. name .. ')',
+    '<Cmd>execute "Copydesk ' .. subcommand .. '" v:count1<CR>'
+  )
+end
+vim.keymap.set(
+  { 'o', 'x' },
+  '<Plug>(CopydeskHunk)',
+  '<Cmd>lua require("copydesk.review.go").select()<CR>'
+)
 vim.keymap.set({ 'n', 'x' }, '<Plug>(CopydeskAsk)', ':Copydesk ask ')

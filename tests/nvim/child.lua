@@ -9,6 +9,9 @@ M.fixtures = here .. '/fixtures'
 ---@class Child
 ---@field channel integer
 ---@field dir string a folder of its own
+---@field work string the folder it works in
+---@field env table<string, string>
+---@field config table
 local Child = {}
 Child.__index = Child
 
@@ -40,6 +43,29 @@ end
 --- How long a condition may take before the test fails.
 M.patience = 10000
 
+--- Starts Neovim in folders that are there.
+---@return Child
+local function start(self)
+  self.channel = vim.fn.jobstart({
+    vim.v.progpath,
+    '--clean',
+    '--headless',
+    '--embed',
+    '-n',
+    '--cmd',
+    'set runtimepath^=' .. M.root .. '/nvim-plugin',
+  }, { rpc = true, cwd = self.work, env = self.env, clear_env = true })
+  assert(self.channel > 0, 'Neovim did not start')
+  live[#live + 1] = self
+  self:lua('vim.g.copydesk = ...; vim.o.lines = 40; vim.o.columns = 120', self.config)
+  -- Messages are kept instead of shown: nothing may wait for <Enter>.
+  self:lua([[
+    told = {}
+    vim.notify = function(message, level) told[#told + 1] = { message = message, level = level } end
+  ]])
+  return self
+end
+
 ---@param options { env: table<string, string>?, config: table?, files: table<string, string>?, keep_config: boolean? }?
 ---@return Child
 function M.new(options)
@@ -65,27 +91,25 @@ function M.new(options)
   for name, value in pairs(options.env or {}) do
     env[name] = value
   end
-  local self = setmetatable({ dir = dir, work = dir .. '/work' }, Child)
-  self.channel = vim.fn.jobstart({
-    vim.v.progpath,
-    '--clean',
-    '--headless',
-    '--embed',
-    '-n',
-    '--cmd',
-    'set runtimepath^=' .. M.root .. '/nvim-plugin',
-  }, { rpc = true, cwd = self.work, env = env, clear_env = true })
-  assert(self.channel > 0, 'Neovim did not start')
-  live[#live + 1] = self
-  self:lua('vim.g.copydesk = ...; vim.o.lines = 40; vim.o.columns = 120', options.config or {
-    cmd = { 'python3', M.fixtures .. '/server.py' },
-  })
-  -- Messages are kept instead of shown: nothing may wait for <Enter>.
-  self:lua([[
-    told = {}
-    vim.notify = function(message, level) told[#told + 1] = { message = message, level = level } end
-  ]])
-  return self
+  return start(setmetatable({
+    dir = dir,
+    work = dir .. '/work',
+    env = env,
+    config = options.config or { cmd = { 'python3', M.fixtures .. '/server.py' } },
+  }, Child))
+end
+
+--- Quits this Neovim and starts another in the same folders.
+---@return Child
+function Child:again()
+  pcall(self.cmd, self, 'qall!')
+  vim.fn.jobwait({ self.channel }, M.patience)
+  return start(setmetatable({
+    dir = self.dir,
+    work = self.work,
+    env = self.env,
+    config = self.config,
+  }, Child))
 end
 
 --- Runs Lua in the child and gives what it returns.

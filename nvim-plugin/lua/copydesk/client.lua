@@ -157,6 +157,7 @@ local function capabilities()
       permission = vim.empty_dict(),
       save = vim.empty_dict(),
       editorState = vim.empty_dict(),
+      review = vim.empty_dict(),
     },
   }
   return all

@@ -87,6 +87,60 @@ local function with_selection(text, command)
   )
 end
 
+---@param action 'accept'|'reject'
+---@return copydesk.Subcommand
+local function decide_command(action)
+  return {
+    run = function(text, command)
+      local decide = require('copydesk.review.decide')
+      if command.bang then
+        decide.file(action, text)
+        return
+      end
+      local rows = command.range > 0 and { first = command.line1 - 1, last = command.line2 - 1 }
+        or nil
+      decide.hunks(action, rows, text)
+    end,
+  }
+end
+
+---@param action 'accept'|'reject'
+---@return copydesk.Subcommand
+local function decide_all_command(action)
+  return {
+    run = function(text)
+      local decide = require('copydesk.review.decide')
+      local scope, comment = text:match('^(%S*)%s*(.*)$')
+      scope = scope ~= '' and scope or 'all'
+      if not vim.tbl_contains(decide.scopes, scope) then
+        log.tell(
+          ('%sall of what? %s, then words for the agent if you like'):format(
+            action,
+            table.concat(decide.scopes, ', ')
+          ),
+          vim.log.levels.WARN
+        )
+        return
+      end
+      decide.all(action, scope, comment)
+    end,
+    complete = function()
+      return require('copydesk.review.decide').scopes
+    end,
+  }
+end
+
+---@param direction 1|-1
+---@return copydesk.Subcommand
+local function step_command(direction)
+  return {
+    run = function(text, command)
+      local count = tonumber(text) or (command.range > 0 and command.line2) or 1
+      require('copydesk.review.go').step(direction * math.max(1, math.floor(count)))
+    end,
+  }
+end
+
 local function report(answered, message)
   log.tell(message, answered and info or vim.log.levels.WARN)
 end
@@ -156,6 +210,27 @@ M.subcommands = {
         return
       end
       require('copydesk.chat').open_pending()
+    end,
+  },
+  next = step_command(1),
+  prev = step_command(-1),
+  accept = decide_command('accept'),
+  reject = decide_command('reject'),
+  acceptall = decide_all_command('accept'),
+  rejectall = decide_all_command('reject'),
+  undo = {
+    run = function()
+      require('copydesk.review.decide').undo()
+    end,
+  },
+  review = {
+    run = function()
+      require('copydesk.review.quickfix').open()
+    end,
+  },
+  diff = {
+    run = function()
+      require('copydesk.review.diff').toggle()
     end,
   },
   mode = option_command('mode'),

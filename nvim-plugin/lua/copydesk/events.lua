@@ -9,10 +9,13 @@ M.names = {
   'PermissionRequested',
   'PermissionResolved',
   'EditApplied',
+  'ReviewChanged',
+  'ReviewDecided',
+  'ReviewUndone',
   'StatusChanged',
 }
 
----@param name 'Ready'|'Exit'|'TurnStarted'|'TurnFinished'|'PermissionRequested'|'PermissionResolved'|'EditApplied'|'StatusChanged'
+---@param name 'Ready'|'Exit'|'TurnStarted'|'TurnFinished'|'PermissionRequested'|'PermissionResolved'|'EditApplied'|'ReviewChanged'|'ReviewDecided'|'ReviewUndone'|'StatusChanged'
 ---@param data table
 function M.emit(name, data)
   local ok, problem = pcall(vim.api.nvim_exec_autocmds, 'User', {

@@ -65,6 +65,9 @@ function M.table()
     ['copydesk/request/resolved'] = function(params)
       require('copydesk.permission').resolved(params)
     end,
+    ['copydesk/review/didChange'] = function(params)
+      require('copydesk.review').update(params)
+    end,
     ['copydesk/status/didChange'] = function(params)
       require('copydesk.session').server_status(params)
     end,

@@ -34,6 +34,7 @@ function M.begin()
     ready = documents.follow,
     before_send = documents.flush,
     gone = function(message)
+      require('copydesk.review').forget()
       documents.forget()
       permission.drop_all()
       session.connection_lost(message)
@@ -91,6 +92,8 @@ end
 ---@field state 'stopped'|'starting'|'idle'|'running'|'requires_action'|string
 ---@field busy boolean
 ---@field pending integer permissions that wait for an answer
+---@field hunks integer pending hunks of all files
+---@field hunks_here integer those of the current buffer
 ---@field mode string?
 ---@field model string?
 ---@field session string?
@@ -101,10 +104,11 @@ end
 ---@return copydesk.Status
 function M.status()
   if not began then
-    return { state = 'stopped', busy = false, pending = 0 }
+    return { state = 'stopped', busy = false, pending = 0, hunks = 0, hunks_here = 0 }
   end
   local client = require('copydesk.client')
   local session = require('copydesk.session')
+  local review = require('copydesk.review')
   local current = session.current()
   local connection = client.state()
   local state = connection == 'ready' and (current and current.state or 'idle') or connection
@@ -116,6 +120,8 @@ function M.status()
     state = state,
     busy = state ~= 'idle' and state ~= 'stopped',
     pending = #require('copydesk.permission').pending(),
+    hunks = review.pending(),
+    hunks_here = review.pending(vim.api.nvim_get_current_buf()),
     mode = value('mode'),
     model = value('model'),
     session = current and current.id or nil,
@@ -137,6 +143,7 @@ function M.report_status()
   add('mode', status.mode)
   add('model', status.model)
   add('pending permissions', status.pending)
+  add('pending hunks', status.hunks)
   add('problem', status.problem)
   local function show()
     require('copydesk.log').tell(table.concat(lines, '\n'), vim.log.levels.INFO)

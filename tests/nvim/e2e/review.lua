@@ -1,4 +1,4 @@
---- Changes of the agent beside what the person has on the screen: windows, marks and buffers stay as they are.
+--- Pending changes with the real server: decided, undone, kept, beside what the person has on the screen.
 local child = require('child')
 
 local T = {}
@@ -19,7 +19,7 @@ local function desk(files, steps)
   local settings = vim.tbl_extend('force', model.settings, { mode = 'edit' })
   local c = child.with_server(model, { files = files, config = { settings = settings } })
   c:cmd('set hidden')
-  return c
+  return c, model
 end
 
 --- What is on the screen: windows with buffer and cursor, and which one has the focus.
@@ -33,14 +33,35 @@ local function screen(c)
   ]])
 end
 
-local function decide(c, action)
-  c:lua(
-    [[
-    local client = vim.lsp.get_clients({ name = 'copydesk' })[1]
-    client:exec_cmd({ title = '', command = 'copydesk.' .. ..., arguments = { { all = true } } })
-  ]],
-    action
-  )
+local function pending(count)
+  return ('require("copydesk").status().hunks == %d'):format(count)
+end
+
+local before = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\n'
+local after = 'ONE\ntwo\nthree\nFOUR\nfive\nsix\nSEVEN\n'
+
+local function write_step(file, text)
+  return { calls = { { name = 'Write', input = { file_path = file, content = text } } } }
+end
+
+--- Neovim with `a.txt` open and three hunks in it; gives the buffer and the model too.
+local function three(steps)
+  local all = { read_step('a.txt'), write_step('a.txt', after), { text = 'done' } }
+  vim.list_extend(all, steps or {})
+  local c, model = desk({ ['a.txt'] = before, ['mine.txt'] = 'mine\n' }, all)
+  local buf = c:edit('a.txt')
+  c:cmd('Copydesk send shout')
+  c:wait('#turns > 0')
+  c:wait(pending(3))
+  return c, buf, model
+end
+
+local function text(c, buf)
+  return table.concat(c:lines(buf), '\n') .. '\n'
+end
+
+local function marks(c, buf)
+  return c:lua('return #vim.api.nvim_buf_get_extmarks(..., -1, 0, -1, {})', buf)
 end
 
 T['a file in another window shows the edit at once, nothing moves there'] = function()
@@ -64,7 +85,11 @@ T['a file in another window shows the edit at once, nothing moves there'] = func
   for index, window in ipairs(before[1]) do
     check({ now[1][index][1], now[1][index][2] }, { window[1], window[2] }, 'windows stay')
   end
-  check(c:lua('return vim.fn.line(".", vim.fn.bufwinid(...))', a), 4, 'the cursor stays on its line')
+  check(
+    c:lua('return vim.fn.line(".", vim.fn.bufwinid(...))', a),
+    4,
+    'the cursor stays on its line'
+  )
 end
 
 T['keys typed in another file while five edits arrive stay there'] = function()
@@ -99,13 +124,15 @@ end
 
 T['closing windows and buffers decides nothing'] = function()
   for _, close in ipairs({ 'quit!', 'wincmd c', 'tabclose!', 'only!', 'bdelete!', 'hide' }) do
-    local c =
-      desk({ ['a.txt'] = 'one\ntwo\n' }, { read_step('a.txt'), edit_step('a.txt', 'two', 'TWO') })
+    local c = desk(
+      { ['a.txt'] = 'one\ntwo\n' },
+      { read_step('a.txt'), edit_step('a.txt', 'two', 'TWO') }
+    )
     c:cmd(close == 'tabclose!' and 'tabnew' or 'split')
     local a = c:edit('a.txt')
     c:cmd('Copydesk send shout')
     c:wait('#turns > 0')
-    c:wait(('#vim.diagnostic.get(%d) == 1'):format(a))
+    c:wait(pending(1))
     c:cmd('write')
     if close == 'only!' then
       c:cmd('wincmd p')
@@ -113,9 +140,9 @@ T['closing windows and buffers decides nothing'] = function()
     c:cmd(close)
     check(c:disk('a.txt'), 'one\nTWO\n', close)
     a = c:edit('a.txt')
-    c:wait(('#vim.diagnostic.get(%d) == 1'):format(a), 'still pending after ' .. close)
+    c:wait(pending(1), 'still pending after ' .. close)
     check(c:lines(a), { 'one', 'TWO' }, close)
-    decide(c, 'reject')
+    c:cmd('Copydesk rejectall')
     c:wait(('vim.api.nvim_buf_get_lines(%d, 1, 2, false)[1] == "two"'):format(a))
     child.stop_all()
   end
@@ -148,9 +175,9 @@ T['after the review nothing of it is left in the editor'] = function()
     local chat_closed = left()
     c:cmd('Copydesk send shout')
     c:wait('#turns > 0')
-    c:wait(('#vim.diagnostic.get(%d) == 1'):format(a))
-    decide(c, action)
-    c:wait(('#vim.diagnostic.get(%d) == 0'):format(a))
+    c:wait(pending(1))
+    c:cmd('Copydesk ' .. action .. 'all')
+    c:wait(pending(0))
     local now = left()
     check(#vim.split(now[2], '\n'), #vim.split(chat_closed[2], '\n'), 'no buffer is left')
     check(
@@ -164,16 +191,229 @@ T['after the review nothing of it is left in the editor'] = function()
 end
 
 T['undo works after accepting'] = function()
-  local c =
-    desk({ ['a.txt'] = 'one\ntwo\n' }, { read_step('a.txt'), edit_step('a.txt', 'two', 'TWO') })
+  local c = desk(
+    { ['a.txt'] = 'one\ntwo\n' },
+    { read_step('a.txt'), edit_step('a.txt', 'two', 'TWO') }
+  )
   local a = c:edit('a.txt')
   c:cmd('Copydesk send shout')
   c:wait('#turns > 0')
-  decide(c, 'accept')
-  c:wait(('#vim.diagnostic.get(%d) == 0'):format(a))
+  c:cmd('Copydesk acceptall')
+  c:wait(pending(0))
   c:type('u')
   c:wait(('vim.api.nvim_buf_get_lines(%d, 1, 2, false)[1] == "two"'):format(a))
   check(c:lines(a), { 'one', 'two' })
+end
+
+T['all orders of accepting and rejecting give one text, and leave no mark'] = function()
+  for _, order in ipairs({ { 1, 4, 7 }, { 4, 7, 1 }, { 7, 1, 4 }, { 7, 4, 1 } }) do
+    local c, buf = three()
+    check(marks(c, buf) > 0, true)
+    for index, line in ipairs(order) do
+      c:cmd(tostring(line))
+      c:cmd('Copydesk ' .. (line == 4 and 'accept' or 'reject'))
+      c:wait(pending(3 - index))
+    end
+    check(text(c, buf), 'one\ntwo\nthree\nFOUR\nfive\nsix\nseven\n')
+    c:wait(('#vim.api.nvim_buf_get_extmarks(%d, -1, 0, -1, {}) == 0'):format(buf))
+    child.stop_all()
+  end
+end
+
+T['one hunk accepted, one rejected, one amended: the agent hears of each'] = function()
+  local c, buf, model = three({ { text = 'I see' } })
+  c:cmd('1')
+  c:cmd('Copydesk accept')
+  c:wait(pending(2))
+  c:cmd('4')
+  c:cmd('Copydesk reject do not shout')
+  c:wait(pending(1))
+  c:cmd('7')
+  c:type('0la-or-nine-<Esc>')
+  c:wait([[vim.iter(require('copydesk.review').files()):any(function(file)
+    return file.hunks[1].author == 'mixed'
+  end)]])
+  c:cmd('Copydesk accept')
+  c:wait(pending(0))
+  check(text(c, buf), 'ONE\ntwo\nthree\nfour\nfive\nsix\nSE-or-nine-VEN\n')
+  c:cmd('Copydesk send go on')
+  c:wait('#turns > 1')
+  vim.wait(child.patience, function()
+    return #model.requests() == 4
+  end, 10)
+  local said = vim.inspect(model.requests()[4])
+  for _, words in ipairs({ 'accepted', 'rejected', 'do not shout', 'SE-or-nine-VEN' }) do
+    check(said:find(words, 1, true) ~= nil, true, words)
+  end
+end
+
+T['decisions are taken back one after the other'] = function()
+  local c, buf = three()
+  c:cmd('Copydesk acceptall')
+  c:wait(pending(0))
+  c:cmd('Copydesk undo')
+  c:wait(pending(3))
+  c:cmd('1')
+  c:cmd('Copydesk reject')
+  c:wait(pending(2))
+  c:cmd('Copydesk! reject')
+  c:wait(pending(0))
+  check(text(c, buf), before)
+  c:cmd('Copydesk undo')
+  c:wait(pending(2))
+  c:cmd('Copydesk undo')
+  c:wait(pending(3))
+  check(text(c, buf), after)
+end
+
+T['rejecting is one undo step, and u brings the change back'] = function()
+  local c, buf = three()
+  c:type('Gomine<Esc>')
+  c:wait('vim.api.nvim_get_current_line() == "mine"')
+  c:cmd('Copydesk! reject')
+  c:wait(pending(0))
+  check(text(c, buf), before .. 'mine\n')
+  c:type('u')
+  c:wait(('vim.api.nvim_buf_get_lines(%d, 0, 1, false)[1] == "ONE"'):format(buf))
+  check(text(c, buf), after .. 'mine\n')
+  c:type('u')
+  c:wait(('vim.api.nvim_buf_line_count(%d) == 7'):format(buf))
+  check(text(c, buf), after)
+  c:type('u')
+  c:wait(('vim.api.nvim_buf_get_lines(%d, 0, 1, false)[1] == "one"'):format(buf))
+  check(text(c, buf), before)
+end
+
+T['u on a pending change drops it, and what is drawn of it'] = function()
+  local c, buf = three()
+  c:type('u')
+  c:wait(pending(0))
+  check(text(c, buf), before)
+  c:wait(('#vim.api.nvim_buf_get_extmarks(%d, -1, 0, -1, {}) == 0'):format(buf))
+end
+
+T['a formatter that runs on saving runs once, after the last decision'] = function()
+  local c, buf = three()
+  c:lua(
+    [[
+    formatted, edits = 0, 0
+    vim.api.nvim_create_autocmd('BufWritePre', { buffer = ..., callback = function(event)
+      formatted = formatted + 1
+      local lines = vim.api.nvim_buf_get_lines(event.buf, 0, -1, false)
+      for i, line in ipairs(lines) do lines[i] = vim.trim(line) .. ';' end
+      vim.api.nvim_buf_set_lines(event.buf, 0, -1, false, lines)
+    end })
+    vim.api.nvim_create_autocmd('User', { pattern = 'CopydeskEditApplied', callback = function() edits = edits + 1 end })
+  ]],
+    buf
+  )
+  c:cmd('Copydesk! accept')
+  c:wait(pending(0))
+  c:wait('formatted == 1')
+  local formatted = after:gsub('\n', ';\n')
+  c:wait(('not vim.bo[%d].modified'):format(buf))
+  check(c:disk('a.txt'), formatted)
+  check(text(c, buf), formatted)
+  check(c:lua('return { formatted, edits }'), { 1, 0 }, 'nothing is applied again')
+end
+
+T['saving and an auto-save accept nothing'] = function()
+  local c, buf = three()
+  c:lua(
+    [[vim.api.nvim_create_autocmd('TextChanged', { callback = function() vim.cmd('silent! write') end })]]
+  )
+  c:cmd('write')
+  c:type('Gomore<Esc>')
+  c:wait(('not vim.bo[%d].modified'):format(buf))
+  check(c:disk('a.txt'), after .. 'more\n')
+  check(c:lua('return require("copydesk").status().hunks'), 3)
+  c:cmd('Copydesk rejectall')
+  c:wait(pending(0))
+  check(text(c, buf), before .. 'more\n')
+end
+
+T['hunks are drawn again after Neovim was started anew'] = function()
+  local c, buf = three()
+  c:cmd('write')
+  c:wait(('not vim.bo[%d].modified'):format(buf))
+  c:cmd('Copydesk restart')
+  c:wait('#told > 0 and told[#told].message:find("restarted", 1, true)')
+  c:wait(pending(3))
+  c:wait(('#vim.api.nvim_buf_get_extmarks(%d, -1, 0, -1, {}) > 0'):format(buf))
+  local again = c:again()
+  local opened = again:edit('a.txt')
+  check(again:lua('return require("copydesk").status().state'), 'stopped')
+  again:cmd('Copydesk next')
+  again:wait(pending(3))
+  again:wait(('#vim.api.nvim_buf_get_extmarks(%d, -1, 0, -1, {}) > 0'):format(opened))
+  again:cmd('4')
+  again:cmd('Copydesk reject')
+  again:wait(pending(2))
+  check(text(again, opened), (after:gsub('FOUR', 'four')))
+end
+
+T['made, deleted and closed files are listed, shown and decided'] = function()
+  local c = desk(
+    { ['closed.txt'] = 'old\n', ['gone.txt'] = 'gone\nfor good\n', ['mine.txt'] = 'mine\n' },
+    {
+      read_step('closed.txt'),
+      edit_step('closed.txt', 'old', 'new'),
+      write_step('made.txt', 'made\n'),
+      read_step('gone.txt'),
+      { calls = { { name = 'Delete', input = { paths = { 'gone.txt' }, reason = 'unused' } } } },
+      { text = 'done' },
+    }
+  )
+  c:edit('mine.txt')
+  c:cmd('Copydesk send tidy up')
+  c:wait('require("copydesk").status().pending > 0 or #turns > 0')
+  c:cmd('Copydesk approve')
+  c:wait('#turns > 0')
+  c:wait(pending(3))
+  c:cmd('Copydesk review')
+  c:wait('vim.bo.buftype == "quickfix"')
+  local items =
+    c:lua([[return vim.tbl_map(function(item) return item.text end, vim.fn.getqflist())]])
+  check(items, {
+    '+1 −1  new',
+    '+0 −2 file deleted  gone',
+    '+1 −0 new file  made',
+  })
+  c:cmd('2cc')
+  c:wait('vim.api.nvim_buf_line_count(0) == 2')
+  check(c:lines(), { 'gone', 'for good' })
+  c:cmd('Copydesk reject')
+  c:wait(pending(2))
+  check(c:disk('gone.txt'), 'gone\nfor good\n')
+  c:wait([[vim.fn.expand('%:t') == 'gone.txt' and vim.bo.buftype == '']])
+  c:cmd('Copydesk next')
+  check(c:lua([[return vim.fn.expand('%:t')]]), 'made.txt')
+  c:wait('#vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, {}) > 0')
+  c:cmd('Copydesk reject')
+  c:wait(pending(1))
+  check(vim.uv.fs_stat(c.work .. '/made.txt'), nil)
+  c:cmd('Copydesk next')
+  check(c:lua([[return vim.fn.expand('%:t')]]), 'closed.txt')
+  c:cmd('Copydesk accept')
+  c:wait(pending(0))
+  check(c:disk('closed.txt'), 'new\n')
+end
+
+T['the comparison shows the text from before, and follows typing and decisions'] = function()
+  local c, buf = three()
+  c:cmd('Copydesk diff')
+  c:wait('#vim.api.nvim_list_wins() > 1 and vim.wo.diff')
+  local base = c:lua([[return vim.fn.bufnr('copydesk-base')]])
+  check(text(c, base), before)
+  c:type('Goadded by me<Esc>')
+  c:wait(('vim.api.nvim_buf_line_count(%d) == 8'):format(base))
+  c:cmd('1')
+  c:cmd('Copydesk accept')
+  c:wait(('vim.api.nvim_buf_get_lines(%d, 0, 1, false)[1] == "ONE"'):format(base))
+  check(text(c, base), 'ONE' .. before:sub(4) .. 'added by me\n')
+  c:cmd('quit')
+  check(c:lua('return require("copydesk").status().hunks'), 2)
+  check(text(c, buf), after .. 'added by me\n')
 end
 
 return T

@@ -25,34 +25,6 @@ local function read_step(file)
   return { calls = { { name = 'Read', input = { file_path = file } } } }
 end
 
-T['a pending change is taken back by a code action, the typed text stays'] = function()
-  local model = child.model({
-    read_step('a.txt'),
-    edit_step('a.txt', 'two', 'TWO'),
-    { text = 'Done.' },
-  })
-  local c = child.with_server(model, { files = { ['a.txt'] = 'one\ntwo\nthree\n' } })
-  local buf = c:edit('a.txt')
-  c:type('ggOunsaved<Esc>')
-  c:cmd('Copydesk send shout the second line')
-  c:wait(pending)
-  c:cmd('Copydesk approve')
-  c:wait('#turns > 0')
-  c:wait(('#vim.diagnostic.get(%d) == 1'):format(buf))
-  c:lua([[
-    vim.api.nvim_win_set_cursor(vim.fn.bufwinid(...), { 3, 0 })
-    vim.api.nvim_set_current_win(vim.fn.bufwinid(...))
-    vim.lsp.buf.code_action({
-      apply = true,
-      filter = function(action) return action.title:find('^Reject') ~= nil and not action.title:find('all') end,
-    })
-  ]], buf)
-  c:wait(('vim.api.nvim_buf_get_lines(%d, 2, 3, false)[1] == "two"'):format(buf))
-  check(c:lines(buf), { 'unsaved', 'one', 'two', 'three' })
-  c:wait(('#vim.diagnostic.get(%d) == 0'):format(buf))
-  check(c:disk('a.txt'), 'one\ntwo\nthree\n')
-end
-
 T['unsaved text is seen, the edit is approved, and lands in the buffer alone'] = function()
   local model = child.model({
     read_step('a.txt'),

@@ -70,6 +70,7 @@ T['the handshake offers what is there and no more'] = function()
     permission = vim.empty_dict(),
     save = vim.empty_dict(),
     editorState = vim.empty_dict(),
+    review = vim.empty_dict(),
   })
   check(init.initializationOptions, {
     model = 'mock/test',

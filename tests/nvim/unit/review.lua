@@ -1,0 +1,770 @@
+--- Pending hunks as a puppet server tells them: how they are drawn, found, decided and listed.
+local child = require('child')
+
+local T = {}
+
+local old = { 'one', 'two', 'three', 'four', 'five', 'six', 'seven' }
+local new = { 'ONE', 'two', 'three', 'fore', 'extra', 'five', 'seven' }
+
+local function text(list, first, last)
+  local lines = vim.list_slice(list, first + 1, last)
+  return #lines > 0 and table.concat(lines, '\n') .. '\n' or ''
+end
+
+local function range(first, last)
+  return { start = { line = first, character = 0 }, ['end'] = { line = last, character = 0 } }
+end
+
+--- A hunk over whole lines: rows of the new text and of the old one, ends not included.
+local function hunk(id, uri, rows, old_rows, fields)
+  return vim.tbl_extend('force', {
+    hunkId = id,
+    uri = uri,
+    range = range(rows[1], rows[2]),
+    baseRange = range(old_rows[1], old_rows[2]),
+    oldText = text(old, old_rows[1], old_rows[2]),
+    newText = text(new, rows[1], rows[2]),
+    state = 'pending',
+    author = 'agent',
+    sessionId = 's1',
+    toolCallIds = { 't1' },
+  }, fields or {})
+end
+
+local function file(c, name, hunks, fields)
+  return vim.tbl_extend(
+    'force',
+    { uri = c:uri(name), change = 'modify', hunks = hunks },
+    fields or {}
+  )
+end
+
+local function hunks_of(c, name)
+  local uri = c:uri(name)
+  return {
+    hunk('h1', uri, { 0, 1 }, { 0, 1 }),
+    hunk('h2', uri, { 3, 5 }, { 3, 4 }),
+    hunk('h3', uri, { 6, 6 }, { 5, 6 }),
+  }
+end
+
+local function tell(c, files)
+  c:tell('copydesk/review/didChange', { rev = 1, files = files })
+end
+
+local namespace = [[vim.api.nvim_get_namespaces()['copydesk.review'] ]]
+
+local function count_marks(c, buf)
+  return c:lua('return #vim.api.nvim_buf_get_extmarks(..., ' .. namespace .. ', 0, -1, {})', buf)
+end
+
+--- What is drawn, in the order of the text: signs with their rows, removed lines, words, notes.
+local function drawn(c, buf)
+  return c:lua([[
+    local found = {}
+    for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(..., ]] .. namespace .. [[, 0, -1, { details = true })) do
+      local row, d = mark[2] + 1, mark[4]
+      if d.sign_text then
+        found[#found + 1] = ('%s%d-%d'):format(vim.trim(d.sign_text), row, (d.end_row or mark[2]) + 1)
+      end
+      for _, line in ipairs(d.virt_lines or {}) do
+        local said = vim.iter(line):map(function(piece) return piece[1] end):join('')
+        found[#found + 1] = ('%s%d %s'):format(d.virt_lines_above and '^' or 'v', row, vim.trim(said))
+      end
+      if d.virt_text then
+        found[#found + 1] = ('note%d%s'):format(row, d.virt_text[1][1])
+      end
+      if d.hl_group == 'CopydeskReviewWord' then
+        found[#found + 1] = ('word%d:%d-%d'):format(row, mark[3], d.end_col)
+      end
+    end
+    table.sort(found)
+    return found
+  ]], buf)
+end
+
+--- A child with `a.txt` open and its three hunks told.
+local function three(fields, options)
+  local c = child.new(vim.tbl_extend('force', {
+    files = {
+      ['a.txt'] = table.concat(new, '\n') .. '\n',
+      ['b.txt'] = 'b\n',
+      ['c.txt'] = 'plain\n',
+    },
+  }, options or {}))
+  c:cmd('set hidden')
+  local buf = c:edit('a.txt')
+  c:start()
+  c:server('fixture/answers', {
+    ['copydesk/review/list'] = {
+      rev = 1,
+      files = { file(c, 'a.txt', hunks_of(c, 'a.txt'), { version = 0 }) },
+    },
+    ['copydesk/review/base'] = { text = table.concat(old, '\n') .. '\n' },
+    ['copydesk/review/resolve'] = { rev = 2, resolved = { 'h1' }, conflicts = {}, undoToken = 'u1' },
+    ['copydesk/review/undo'] = { rev = 3 },
+  })
+  tell(c, {
+    file(
+      c,
+      'a.txt',
+      hunks_of(c, 'a.txt'),
+      vim.tbl_extend('force', { version = c:version(buf) }, fields or {})
+    ),
+  })
+  c:wait('require("copydesk").status().hunks == 3')
+  c:lua([[require('copydesk.review').ready(function() listed = true end)]])
+  c:wait('listed')
+  return c, buf
+end
+
+local all_drawn = {
+  '+5-5',
+  '-7-7',
+  '^1 one  removed',
+  '^4 four  removed',
+  '^7 six  removed',
+  'note',
+  '~1-1',
+  '~4-4',
+}
+table.remove(all_drawn, 6)
+
+T['lines, removed lines and signs are drawn, and nothing in buffers without hunks'] = function()
+  local c, buf = three()
+  check(drawn(c, buf), all_drawn)
+  local other = c:edit('c.txt')
+  check(count_marks(c, other), 0)
+  tell(c, { file(c, 'a.txt', {}) })
+  c:wait('require("copydesk").status().hunks == 0')
+  check(count_marks(c, buf), 0)
+end
+
+T['hunks move with the text, and are not drawn anew for it'] = function()
+  local c, buf = three()
+  local function ids()
+    return c:lua([[return vim.tbl_map(function(mark) return mark[1] end,
+        vim.api.nvim_buf_get_extmarks(..., ]] .. namespace .. [[, 0, -1, {}))]], buf)
+  end
+  local before = ids()
+  c:type('ggOtyped<Esc>')
+  c:wait('vim.api.nvim_buf_line_count(0) == 8')
+  local moved =
+    { '+6-6', '-8-8', '^2 one  removed', '^5 four  removed', '^8 six  removed', '~2-2', '~5-5' }
+  check(drawn(c, buf), moved)
+  local hunks = hunks_of(c, 'a.txt')
+  for _, each in ipairs(hunks) do
+    each.range = range(each.range.start.line + 1, each.range['end'].line + 1)
+  end
+  tell(c, { file(c, 'a.txt', hunks, { version = c:version(buf) }) })
+  c:server('copydesk/status')
+  check(drawn(c, buf), moved)
+  check(ids(), before, 'the same extmarks')
+end
+
+T['hunks told for an older text stay where they moved to'] = function()
+  local c, buf = three()
+  local old_version = c:version(buf)
+  c:type('ggOtyped<Esc>')
+  c:wait('vim.api.nvim_buf_line_count(0) == 8')
+  local hunks = hunks_of(c, 'a.txt')
+  table.remove(hunks, 1)
+  tell(c, { file(c, 'a.txt', hunks, { version = old_version }) })
+  c:wait('require("copydesk").status().hunks == 2')
+  check(drawn(c, buf), { '+6-6', '-8-8', '^5 four  removed', '^8 six  removed', '~5-5' })
+end
+
+T['a hunk told anew is drawn as it is now'] = function()
+  local c, buf = three()
+  local hunks = hunks_of(c, 'a.txt')
+  hunks[1].state, hunks[1].author = 'conflict', 'mixed'
+  hunks[2].author = 'mixed'
+  hunks[3].state = 'conflict'
+  tell(c, { file(c, 'a.txt', hunks, { version = c:version(buf) }) })
+  c:server('copydesk/status')
+  check(drawn(c, buf), {
+    '!1-1',
+    '!7-7',
+    '+5-5',
+    '^1 one  removed',
+    '^4 four  removed',
+    '^7 six  removed, conflict: you wrote inside',
+    'note1 conflict: you wrote inside',
+    'note4 mixed: yours and the agent’s',
+    '~4-4',
+  })
+end
+
+T['changed words are marked where most of a line is the same'] = function()
+  local c = child.new({ files = { ['a.txt'] = 'let count = total + 1;\n' } })
+  local buf = c:edit('a.txt')
+  c:start()
+  local uri = c:uri('a.txt')
+  tell(c, {
+    file(c, 'a.txt', {
+      hunk('h1', uri, { 0, 1 }, { 0, 1 }, {
+        oldText = 'let count = sum + 1;\n',
+        newText = 'let count = total + 1;\n',
+      }),
+    }, { version = 0 }),
+  })
+  c:wait('require("copydesk").status().hunks == 1')
+  check(drawn(c, buf), { '^1 let count = sum + 1;  removed', 'word1:12-17', '~1-1' })
+end
+
+T['text removed at the end, inside a line, and all of it'] = function()
+  local c =
+    child.new({ files = { ['a.txt'] = 'one\n', ['b.txt'] = 'one two three', ['c.txt'] = '' } })
+  local a, b, d = c:edit('a.txt'), c:edit('b.txt'), c:edit('c.txt')
+  c:start()
+  local function at(line, from, to)
+    return {
+      start = { line = line, character = from },
+      ['end'] = { line = line, character = to },
+    }
+  end
+  tell(c, {
+    file(c, 'a.txt', {
+      hunk('a1', c:uri('a.txt'), { 1, 1 }, { 1, 2 }, { oldText = 'two\nthree\n', newText = '' }),
+    }, { version = 0 }),
+    file(c, 'b.txt', {
+      hunk('b1', c:uri('b.txt'), { 0, 0 }, { 0, 0 }, {
+        range = at(0, 4, 7),
+        oldText = 'zwei',
+        newText = 'two',
+      }),
+    }, { version = 0 }),
+    file(c, 'c.txt', {
+      hunk('c1', c:uri('c.txt'), { 0, 0 }, { 0, 1 }, { oldText = 'gone\n', newText = '' }),
+    }, { version = 0 }),
+  })
+  c:wait('require("copydesk").status().hunks == 3')
+  check(drawn(c, a), { '-1-1', 'v1 three', 'v1 two  2 removed' })
+  check(drawn(c, b), { '^1 one zwei three  removed', 'word1:4-7', '~1-1' })
+  check(drawn(c, d), { '-1-1', '^1 gone  removed' })
+end
+
+T['tabs, wide and odd characters, long lines and long hunks stay inside the window'] = function()
+  local removed = { '\tindented\t\1', ('日本語'):rep(60), ('x'):rep(5000) }
+  for i = 4, 60 do
+    removed[i] = 'line ' .. i
+  end
+  local c = child.new({ files = { ['a.txt'] = 'one\n' } })
+  local buf = c:edit('a.txt')
+  c:start()
+  c:cmd('set tabstop=4')
+  tell(c, {
+    file(c, 'a.txt', {
+      hunk('h1', c:uri('a.txt'), { 0, 0 }, { 0, 60 }, {
+        oldText = table.concat(removed, '\n') .. '\n',
+        newText = '',
+      }),
+    }, { version = 0 }),
+  })
+  c:wait('require("copydesk").status().hunks == 1')
+  local lines = c:lua([[
+    local mark = vim.iter(vim.api.nvim_buf_get_extmarks(..., ]] .. namespace .. [[, 0, -1, { details = true }))
+      :find(function(mark) return mark[4].virt_lines end)
+    local info = vim.fn.getwininfo(vim.api.nvim_get_current_win())[1]
+    return vim.iter(mark[4].virt_lines):map(function(line)
+      local said = vim.iter(line):map(function(piece) return piece[1] end):join('')
+      said = said:gsub(' +$', '')
+      return { text = said, fits = vim.fn.strdisplaywidth(said) <= info.width }
+    end):totable()
+  ]], buf)
+  check(lines[1].text:match('^    indented%s+%^A  60 removed$') ~= nil, true, lines[1].text)
+  for _, line in ipairs(lines) do
+    check(line.fits, true, line.text)
+  end
+  check(lines[#lines].text, '… 37 more removed lines (:Copydesk diff)')
+  check(#lines < 60, true)
+end
+
+T['a CRLF buffer is drawn like another'] = function()
+  local c = child.new({ files = { ['a.txt'] = 'ONE\r\ntwo\r\n' } })
+  local buf = c:edit('a.txt')
+  c:start()
+  tell(c, {
+    file(c, 'a.txt', {
+      hunk('h1', c:uri('a.txt'), { 0, 1 }, { 0, 1 }, { oldText = 'one\r\n', newText = 'ONE\r\n' }),
+    }),
+  })
+  c:wait('require("copydesk").status().hunks == 1')
+  check(drawn(c, buf), { '^1 one  removed', '~1-1' })
+end
+
+T['a file that is opened, reloaded or closed has its hunks when it is shown'] = function()
+  local c = three()
+  local second = hunk(
+    'b1',
+    c:uri('b.txt'),
+    { 0, 1 },
+    { 0, 1 },
+    { oldText = 'B\n', newText = 'b\n' }
+  )
+  tell(c, { file(c, 'b.txt', { second }) })
+  c:wait('require("copydesk").status().hunks == 4')
+  local buf = c:edit('b.txt')
+  local shown = { '^1 B  removed', '~1-1' }
+  c:wait('require("copydesk").status().hunks_here == 1')
+  c:wait(([[#vim.api.nvim_buf_get_extmarks(%d, %s, 0, -1, {}) > 0]]):format(buf, namespace))
+  check(drawn(c, buf), shown)
+  c:cmd('edit!')
+  c:wait(([[#vim.api.nvim_buf_get_extmarks(%d, %s, 0, -1, {}) > 0]]):format(buf, namespace))
+  check(drawn(c, buf), shown)
+  c:cmd('bwipeout')
+  check(c:lua('return require("copydesk").status().hunks'), 4)
+end
+
+T['the top of the file shows what was removed above it'] = function()
+  local c = three()
+  check(c:lua('return vim.fn.winsaveview().topfill'), 1)
+end
+
+T['side by side and in diff mode no lines are put between'] = function()
+  local c, buf = three()
+  c:cmd('vsplit c.txt | diffthis | wincmd p | diffthis')
+  c:wait(('vim.wo[%d].diff'):format(c:lua('return vim.fn.bufwinid(...)', buf)))
+  c:wait(
+    '#vim.iter(vim.api.nvim_buf_get_extmarks('
+      .. buf
+      .. ', '
+      .. namespace
+      .. ', 0, -1, { details = true })):filter(function(m) return m[4].virt_lines end):totable() == 0'
+  )
+  c:cmd('diffoff!')
+  c:wait(
+    '#vim.iter(vim.api.nvim_buf_get_extmarks('
+      .. buf
+      .. ', '
+      .. namespace
+      .. ', 0, -1, { details = true })):filter(function(m) return m[4].virt_lines end):totable() == 3'
+  )
+end
+
+T['next and prev go round, with counts, across files'] = function()
+  local c, a = three()
+  tell(c, {
+    file(
+      c,
+      'b.txt',
+      { hunk('b1', c:uri('b.txt'), { 0, 1 }, { 0, 1 }, { oldText = 'B\n', newText = 'b\n' }) }
+    ),
+  })
+  c:wait('require("copydesk").status().hunks == 4')
+  local function at()
+    return c:lua([[return vim.fn.expand('%:t') .. ':' .. vim.fn.line('.')]])
+  end
+  local function go(command, expected)
+    c:cmd('Copydesk ' .. command)
+    check(at(), expected, command)
+  end
+  c:cmd('normal! G')
+  go('prev', 'a.txt:4')
+  go('next', 'a.txt:7')
+  go('next', 'b.txt:1')
+  go('next', 'a.txt:1')
+  go('next 2', 'a.txt:7')
+  go('prev', 'a.txt:4')
+  go('prev 2', 'b.txt:1')
+  c:cmd('buffer ' .. a)
+  c:cmd('5')
+  go('prev', 'a.txt:4')
+  c:cmd('1')
+  c:lua([[vim.keymap.set('n', 'Q', '<Plug>(CopydeskNext)')]])
+  c:cmd('1')
+  c:type('2Q')
+  c:wait([[vim.fn.line('.') == 7]])
+  c:edit('c.txt')
+  go('next', 'a.txt:1')
+  c:cmd('edit c.txt')
+  go('prev', 'b.txt:1')
+end
+
+T['two hunks in one line are both reached'] = function()
+  local c, buf = three()
+  local hunks = hunks_of(c, 'a.txt')
+  hunks[4] = hunk('h4', c:uri('a.txt'), { 6, 7 }, { 6, 7 }, { oldText = 'SEVEN\n' })
+  tell(c, { file(c, 'a.txt', hunks, { version = c:version(buf) }) })
+  c:wait('require("copydesk").status().hunks == 4')
+  local seen = {}
+  for i = 1, 5 do
+    c:cmd('Copydesk next')
+    seen[i] = c:lua([[return vim.fn.line('.')]])
+  end
+  check(seen, { 4, 7, 7, 1, 4 })
+end
+
+T['next never takes a window of another kind'] = function()
+  local c = three()
+  c:cmd('Copydesk chat')
+  check(c:lua('return vim.bo.filetype'), 'copydesk-input')
+  c:cmd('stopinsert')
+  c:cmd('Copydesk next')
+  check(c:lua([[return vim.fn.expand('%:t')]]), 'a.txt')
+  check(c:lua('return #vim.api.nvim_list_wins()'), 3)
+end
+
+local function resolved(c)
+  return c:received('copydesk/review/resolve')
+end
+
+T['accept and reject send the hunk under the cursor, rows, the file, or all'] = function()
+  local c, buf = three()
+  local uri = c:uri('a.txt')
+  local function sends(command, expected)
+    local before = #resolved(c)
+    c:cmd(command)
+    local all = resolved(c)
+    check(#all, before + 1, command)
+    check(all[#all], expected, command)
+  end
+  c:cmd('5')
+  sends('Copydesk accept', { action = 'accept', items = { { hunkId = 'h2' } } })
+  c:cmd('6') -- just above removed text
+  sends('Copydesk reject', { action = 'reject', items = { { hunkId = 'h3' } } })
+  sends('Copydesk reject not like this', {
+    action = 'reject',
+    items = { { hunkId = 'h3' } },
+    comment = 'not like this',
+  })
+  sends('2,4Copydesk accept', { action = 'accept', items = { { hunkId = 'h2' } } })
+  sends('%Copydesk reject', {
+    action = 'reject',
+    items = { { hunkId = 'h1' }, { hunkId = 'h2' }, { hunkId = 'h3' } },
+  })
+  sends('Copydesk! accept', { action = 'accept', items = { { uri = uri } } })
+  sends('Copydesk acceptall', { action = 'accept', items = { { all = true } } })
+  sends('Copydesk rejectall session too much', {
+    action = 'reject',
+    items = { { sessionId = 's1' } },
+    comment = 'too much',
+  })
+  c:update({ sessionUpdate = 'user_message', messageId = 'm', content = {} })
+  c:update({ sessionUpdate = 'tool_call_update', toolCallId = 't1', title = 'Edit', kind = 'edit' })
+  c:server('copydesk/status')
+  sends('Copydesk rejectall turn', {
+    action = 'reject',
+    items = { { hunkId = 'h1' }, { hunkId = 'h2' }, { hunkId = 'h3' } },
+  })
+  local before = #resolved(c)
+  c:cmd('Copydesk rejectall sesion')
+  c:cmd('2')
+  c:cmd('Copydesk accept')
+  check(#resolved(c), before)
+  check(c:lua('return told[#told].message'):find('no pending hunk here', 1, true) ~= nil, true)
+  c:lua([[vim.keymap.set({ 'n', 'x' }, 'Q', '<Plug>(CopydeskAccept)')]])
+  c:type('ggVjjjQ')
+  c:wait('vim.api.nvim_get_mode().mode == "n"')
+  check(resolved(c)[before + 1].items, { { hunkId = 'h1' }, { hunkId = 'h2' } })
+  check(c:lua('return vim.bo[...].modified', buf), false)
+end
+
+T['decisions are said, with what the server has to say of them'] = function()
+  local c = three()
+  c:lua([[
+    seen = {}
+    vim.api.nvim_create_autocmd('User', {
+      pattern = 'CopydeskReview*',
+      callback = function(event) seen[event.match] = event.data end,
+    })
+  ]])
+  c:server('fixture/answers', {
+    ['copydesk/review/resolve'] = {
+      rev = 2,
+      resolved = { 'h1' },
+      conflicts = { { hunkId = 'h1', reason = 'what you wrote inside it was kept' } },
+      undoToken = 'u1',
+    },
+  })
+  c:cmd('1')
+  c:cmd('Copydesk reject')
+  c:wait('seen.CopydeskReviewDecided')
+  check(c:lua('return seen.CopydeskReviewDecided.undoToken'), 'u1')
+  check(
+    c:lua('return told[#told].message'),
+    'copydesk: rejected 1 hunk; 3 hunks pending\nwhat you wrote inside it was kept'
+  )
+  c:cmd('Copydesk undo')
+  c:wait('seen.CopydeskReviewUndone')
+  check(c:received('copydesk/review/undo'), { { undoToken = 'u1' } })
+  local before = c:lua('return #told')
+  c:cmd('Copydesk undo')
+  check(c:lua('return told[...].message', before + 1), 'copydesk: no decision to take back')
+  tell(c, { file(c, 'a.txt', {}) })
+  c:wait('seen.CopydeskReviewChanged')
+  check(c:lua('return seen.CopydeskReviewChanged'), { uris = { c:uri('a.txt') }, pending = 0 })
+end
+
+T['the text object is the hunk'] = function()
+  local c, buf = three()
+  c:lua([[vim.keymap.set({ 'o', 'x' }, 'ih', '<Plug>(CopydeskHunk)')]])
+  c:cmd('5')
+  c:type('yih')
+  c:wait([[vim.fn.getreg('"') == "fore\nextra\n"]])
+  c:cmd('5')
+  c:type('vih<Esc>')
+  c:wait([[vim.fn.line("'<") == 4 and vim.fn.line("'>") == 5]])
+  c:cmd('2')
+  c:type('dih')
+  c:wait('vim.api.nvim_get_mode().mode == "n"')
+  check(c:lines(buf), new)
+end
+
+T['the list of pending hunks jumps, follows and leaves nothing behind'] = function()
+  local c, buf = three()
+  local function buffers()
+    return c:lua(
+      [[return vim.tbl_map(function(b) return vim.fn.fnamemodify(vim.fn.bufname(b), ':t') end, vim.tbl_filter(function(b) return vim.bo[b].buftype ~= 'quickfix' end, vim.api.nvim_list_bufs()))]]
+    )
+  end
+  local before = buffers()
+  tell(c, {
+    file(
+      c,
+      'b.txt',
+      { hunk('b1', c:uri('b.txt'), { 0, 1 }, { 0, 1 }, { oldText = 'B\n', newText = 'b\n' }) }
+    ),
+    file(c, 'd.txt', {
+      hunk('d1', c:uri('d.txt'), { 0, 0 }, { 0, 1 }, { oldText = 'dead\n', newText = '' }),
+    }, { change = 'delete' }),
+  })
+  c:wait('require("copydesk").status().hunks == 5')
+  c:cmd('Copydesk review')
+  local function shown()
+    return c:lua(
+      [[return vim.tbl_map(function(item) return item.lnum .. ' ' .. item.text end, vim.fn.getqflist())]]
+    )
+  end
+  check(shown(), {
+    '1 +1 −1  ONE',
+    '4 +2 −1  fore',
+    '7 +0 −1  six',
+    '1 +1 −1  b',
+    '1 +0 −1 file deleted  dead',
+  })
+  check(c:lua('return vim.bo.buftype'), 'quickfix')
+  c:cmd('2')
+  c:type('<CR>')
+  c:wait([[vim.fn.expand('%:t') == 'a.txt' and vim.fn.line('.') == 4]])
+  local hunks = hunks_of(c, 'a.txt')
+  hunks[1].state = 'conflict'
+  table.remove(hunks, 2)
+  tell(c, { file(c, 'a.txt', hunks, { version = c:version(buf) }) })
+  c:wait('#vim.fn.getqflist() == 4')
+  check(shown()[1], '1 +1 −1 conflict  ONE')
+  c:cmd('cwindow | wincmd b')
+  c:cmd('2')
+  c:cmd('Copydesk accept')
+  check(resolved(c)[1].items, { { hunkId = 'h3' } })
+  c:cmd('4')
+  c:type('<CR>')
+  c:wait([[vim.api.nvim_buf_get_name(0):find('copydesk-base://', 1, true)]])
+  c:wait('vim.api.nvim_buf_line_count(0) == 7')
+  check(c:lua('return vim.bo.modifiable'), false)
+  c:cmd('Copydesk reject')
+  check(resolved(c)[2].items, { { hunkId = 'd1' } })
+  c:cmd('buffer ' .. buf)
+  c:cmd('cclose')
+  tell(c, { file(c, 'a.txt', {}), file(c, 'b.txt', {}), file(c, 'd.txt', {}) })
+  c:wait('require("copydesk").status().hunks == 0')
+  check(#c:lua('return vim.fn.getqflist()'), 0)
+  check(buffers(), before)
+end
+
+T['closing the comparison in any way decides nothing and leaves nothing'] = function()
+  for _, close in ipairs({
+    'wincmd h | quit',
+    'wincmd h | close',
+    'tabclose',
+    'wincmd h | bdelete',
+    'wincmd h | only',
+    'only',
+    'quit',
+    'wincmd h | bwipeout',
+    'Copydesk diff',
+    'edit c.txt',
+  }) do
+    local c, buf = three()
+    c:cmd('tab split')
+    local before = c:lua([[return vim.fn.execute('ls!')]])
+    c:cmd('Copydesk diff')
+    c:wait([[#vim.fn.filter(vim.api.nvim_tabpage_list_wins(0), 'getwinvar(v:val, "&diff")') == 2]])
+    check(c:lua('return vim.api.nvim_get_current_buf()'), buf, 'the focus stays')
+    c:cmd(close)
+    c:wait(
+      [[vim.iter(vim.api.nvim_list_wins()):all(function(win) return not vim.wo[win].diff end)]],
+      'diff mode to end after ' .. close
+    )
+    if close ~= 'wincmd h | only' then
+      c:wait(
+        [[vim.iter(vim.api.nvim_list_bufs()):all(function(b)
+        return not vim.api.nvim_buf_get_name(b):find('copydesk-base', 1, true)
+      end)]],
+        'the other text to go after ' .. close
+      )
+    end
+    if close ~= 'wincmd h | only' and close ~= 'edit c.txt' then
+      c:cmd('buffer ' .. buf)
+      check(
+        c:lua([[return vim.fn.execute('ls!')]]):gsub('line %d+', ''),
+        (before:gsub('line %d+', '')),
+        close
+      )
+    end
+    check(resolved(c), {}, close)
+    check(c:lua('return require("copydesk").status().hunks'), 3)
+    c:wait(
+      ([[#vim.iter(vim.api.nvim_buf_get_extmarks(%d, %s, 0, -1, { details = true }))
+      :filter(function(m) return m[4].virt_lines end):totable() == 3]]):format(buf, namespace),
+      close
+    )
+    check(drawn(c, buf), all_drawn, close)
+  end
+end
+
+T['the comparison follows, and hunks are decided on both its sides'] = function()
+  local c, buf = three()
+  c:cmd('Copydesk diff')
+  c:wait('#vim.api.nvim_list_wins() == 2')
+  c:cmd('wincmd h')
+  check(c:lines(), old)
+  c:cmd('6')
+  c:cmd('Copydesk reject')
+  check(resolved(c)[1].items, { { hunkId = 'h3' } })
+  c:server('fixture/answers', {
+    ['copydesk/review/base'] = { text = 'ONE\n' .. text(old, 1, 7) },
+  })
+  local hunks = hunks_of(c, 'a.txt')
+  table.remove(hunks, 1)
+  tell(c, { file(c, 'a.txt', hunks, { version = c:version(buf) }) })
+  c:wait('vim.api.nvim_buf_get_lines(0, 0, 1, false)[1] == "ONE"')
+  c:cmd('wincmd l')
+  check(c:lua('return vim.api.nvim_get_current_buf()'), buf)
+end
+
+T['what is malformed is not drawn, and raises no errors'] = function()
+  local c, buf = three()
+  local bad = hunk('h1', c:uri('a.txt'), { 400, 500 }, { 0, 1 })
+  for _, files in ipairs({
+    'nothing',
+    { 7 },
+    { { uri = 3 } },
+    { { uri = c:uri('a.txt'), change = 'modify', hunks = { { hunkId = 'x' } } } },
+    { { uri = c:uri('a.txt'), change = 'modify', hunks = { false } } },
+  }) do
+    tell(c, files)
+  end
+  c:server('copydesk/status')
+  check(drawn(c, buf), all_drawn)
+  tell(c, { file(c, 'a.txt', { bad }, { version = c:version(buf) }) })
+  local function other(id)
+    return vim.tbl_extend('force', bad, { hunkId = id })
+  end
+  tell(c, {
+    file(c, 'b.txt', { other('h2') }, { version = 9 }),
+    file(c, 'nowhere.txt', { other('h3') }),
+  })
+  c:wait('require("copydesk").status().hunks == 3')
+  c:cmd('Copydesk next')
+  check(c:lua('return vim.v.errmsg'), '')
+end
+
+T['hunks that were cut are asked for whole, once at a time'] = function()
+  local c, buf = three()
+  local hunks = hunks_of(c, 'a.txt')
+  local cut = vim.deepcopy(hunks)
+  cut[1].newText, cut[1]._meta = '', { copydesk = { cut = true } }
+  hunks[1].oldText = 'uno\n'
+  c:server('fixture/answers', {
+    ['copydesk/review/list'] = {
+      rev = 2,
+      files = { file(c, 'a.txt', hunks, { version = c:version(buf) }) },
+    },
+  })
+  tell(c, { file(c, 'a.txt', cut, { version = c:version(buf) }) })
+  tell(c, { file(c, 'a.txt', {}, { _meta = { copydesk = { omitted = 3 } } }) })
+  c:wait(
+    [[vim.iter(vim.api.nvim_buf_get_extmarks(0, ]]
+      .. namespace
+      .. [[, 0, -1, { details = true })):any(function(m)
+    return m[4].virt_lines and m[4].virt_lines[1][1][1] == 'uno'
+  end)]]
+  )
+  local lists = c:received('copydesk/review/list')
+  check({ lists[2], lists[3] }, { { uri = c:uri('a.txt') }, { uri = c:uri('a.txt') } })
+end
+
+T['a server that ends takes its drawings along'] = function()
+  local c, buf = three()
+  pcall(c.server, c, 'fixture/exit', { code = 3 })
+  c:wait('require("copydesk").status().state == "stopped"')
+  check(count_marks(c, buf), 0)
+  check(c:lua('return require("copydesk").status().hunks'), 0)
+  check(
+    c:lua([[return pcall(vim.api.nvim_get_autocmds, { group = 'copydesk.review' })]]),
+    false,
+    'nothing is followed any more'
+  )
+end
+
+T['without hunks nothing is followed, with them it is while they are there'] = function()
+  local c = child.new({ files = { ['a.txt'] = 'one\n' } })
+  c:edit('a.txt')
+  c:start()
+  local function followed()
+    return c:lua([[return (pcall(vim.api.nvim_get_autocmds, { group = 'copydesk.review' }))]])
+  end
+  check(followed(), false)
+  tell(c, { file(c, 'a.txt', { hunk('h', c:uri('a.txt'), { 0, 1 }, { 0, 1 }) }, { version = 0 }) })
+  c:wait('require("copydesk").status().hunks == 1')
+  check(followed(), true)
+  tell(c, { file(c, 'a.txt', {}) })
+  c:wait('require("copydesk").status().hunks == 0')
+  check(followed(), false)
+end
+
+T['a thousand hunks in a large buffer are drawn, and what that costs is printed'] = function()
+  local lines = {}
+  for i = 1, 100000 do
+    lines[i] = ('line %06d %s'):format(i, ('x'):rep(88))
+  end
+  local c = child.new({ files = { ['a.txt'] = table.concat(lines, '\n') .. '\n' } })
+  local buf = c:edit('a.txt')
+  c:start()
+  local hunks = {}
+  for i = 1, 1000 do
+    local row = i * 100 - 1
+    hunks[i] = hunk('h' .. i, c:uri('a.txt'), { row, row + 1 }, { row, row + 1 }, {
+      oldText = lines[row + 1]:gsub('line', 'Line') .. '\n',
+      newText = lines[row + 1] .. '\n',
+    })
+  end
+  local times = c:lua(
+    [[
+    local review, files = require('copydesk.review'), ...
+    local function timed(change)
+      local began = vim.uv.hrtime()
+      change()
+      return ('%.1f ms'):format((vim.uv.hrtime() - began) / 1e6)
+    end
+    local update = function() review.update({ rev = 1, files = files }) end
+    local keys = timed(function() for _ = 1, 100 do vim.api.nvim_buf_set_text(0, 0, 0, 0, 0, { 'x' }) vim.cmd('redraw') end end)
+    vim.cmd('silent undo')
+    files[1].version = require('copydesk.documents').version(0)
+    local plain = timed(function() for row = 1, 2000, 40 do vim.fn.winrestview({ topline = row * 40 }) vim.cmd('redraw') end end)
+    local first, again = timed(update), timed(update)
+    local typed = timed(function() for _ = 1, 100 do vim.api.nvim_buf_set_text(0, 0, 0, 0, 0, { 'x' }) vim.cmd('redraw') end end)
+    local scrolled = timed(function() for row = 1, 2000, 40 do vim.fn.winrestview({ topline = row * 40 }) vim.cmd('redraw') end end)
+    return ('drawn %s, told again %s, 100 keys %s, 50 screens %s (without hunks: %s, %s)'):format(first, again, typed, scrolled, keys, plain)
+  ]],
+    { file(c, 'a.txt', hunks, { version = 0 }) }
+  )
+  io.write('      ', times, '\n')
+  check(c:lua('return require("copydesk").status().hunks'), 1000)
+  tell(c, { file(c, 'a.txt', {}) })
+  c:wait('require("copydesk").status().hunks == 0')
+  check(count_marks(c, buf), 0)
+end
+
+return T
