@@ -33,6 +33,7 @@ local icons = {
 local statuses = {
   pending = { '○', 'waiting', 'CopydeskMuted' },
   in_progress = { '◐', 'running', 'CopydeskRunning' },
+  in_review = { '◇', 'your review', 'CopydeskPermission' },
   paused = { '◌', 'paused', 'CopydeskCancelled' },
   completed = { '✓', 'done', 'CopydeskDone' },
   failed = { '✗', 'failed', 'CopydeskFailed' },
@@ -316,6 +317,10 @@ local function tool_block(entry, terminals)
   local out = builder()
   local call = entry.call or {}
   local status = call.status or 'pending'
+  local in_review = vim.tbl_get(call, '_meta', 'copydesk', 'review')
+  if status == 'in_progress' and type(in_review) == 'number' and in_review > 0 then
+    status = 'in_review'
+  end
   local look = statuses[status] or { '•', tostring(status), 'CopydeskMuted' }
   local took = entry.started and entry.ended and duration(entry.ended - entry.started) or ''
   if entry.begins_turn then

@@ -91,12 +91,26 @@ local function check_server()
   end
 end
 
+local function check_review()
+  local review = require('copydesk.review')
+  local pending = review.pending()
+  if pending > 0 then
+    health.info(
+      ('%d pending hunks in %d files (:Copydesk review)'):format(pending, #review.files())
+    )
+  end
+  if vim.o.signcolumn == 'no' then
+    health.info('\'signcolumn\' is "no": changes are drawn without their signs')
+  end
+end
+
 function M.check()
   health.start('copydesk')
   check_editor()
   check_options()
   check_program()
   check_server()
+  check_review()
   health.info('log of this plugin: ' .. require('copydesk.log').path())
 end
 

@@ -153,6 +153,23 @@ T['a finished card folds, a failed one stays open, unknown kinds draw'] = functi
   check(text(c):find('[hologram]', 1, true) ~= nil, true)
 end
 
+T['a card whose changes wait for review says so'] = function()
+  local c = started()
+  local card = {
+    sessionUpdate = 'tool_call_update',
+    toolCallId = 't1',
+    title = 'Edit a.txt',
+    kind = 'edit',
+    status = 'in_progress',
+    _meta = { copydesk = { review = 2 } },
+  }
+  c:update(card)
+  wait_text(c, '◇ ✎ Edit a.txt  your review')
+  card._meta.copydesk.review, card.status = 0, 'completed'
+  c:update(card)
+  wait_text(c, '✓ ✎ Edit a.txt  done')
+end
+
 T['a diff is shown with its colours'] = function()
   local c = started()
   c:update({
@@ -467,6 +484,11 @@ T['every subcommand is documented, and so is every option, event and group'] = f
     for name in pairs(require('copydesk.highlights').links) do tags[#tags + 1] = 'hl-' .. name end
     for name in pairs(require('copydesk.config').types) do tags[#tags + 1] = 'copydesk-option-' .. name end
     for _, name in ipairs(require('copydesk.events').names) do tags[#tags + 1] = 'Copydesk' .. name end
+    for _, mode in ipairs({ 'n', 'x', 'o' }) do
+      for _, map in ipairs(vim.api.nvim_get_keymap(mode)) do
+        if map.lhs:find('^<Plug>%(Copydesk') then tags[#tags + 1] = map.lhs end
+      end
+    end
     return tags
   ]])
   local missing = {}

@@ -4,6 +4,7 @@
 local documents = require('copydesk.documents')
 local encoding = require('copydesk.encoding')
 local parts = require('copydesk.review.parts')
+local removed = require('copydesk.review.removed')
 
 local M = {}
 
@@ -12,8 +13,6 @@ local ns = api.nvim_create_namespace('copydesk.review')
 --- Apart from what is seen, since they are looked up with their ends.
 local anchor_ns = api.nvim_create_namespace('copydesk.review.hunks')
 
---- Lines of removed text shown of one place, and bytes of one such line.
-local most_removed, longest_removed = 24, 2000
 local below_syntax, above_syntax = 90, 190
 --- Columns by which a window's text may become narrower before its removed lines are looked at.
 local margin = 40
@@ -180,109 +179,6 @@ local function look_of(buf, layout, note, widest)
   )
 end
 
---- One line of removed text in pieces of one highlight each, without tabs and control characters.
----@param text string
----@param words copydesk.review.Span[]?
----@param tabstop integer
----@return [string, string][], integer width
-local function pieces(text, words, tabstop)
-  local cut = #text > longest_removed
-  if cut then
-    text = text:sub(1, longest_removed + vim.str_utf_end(text, longest_removed))
-  end
-  local made, width, at = {}, 0, 0
-  local function add(to, group)
-    if to > at then
-      local shown = text:sub(at + 1, to)
-      if not shown:find('[^\32-\126]') then
-        width = width + #shown
-        made[#made + 1] = { shown, group }
-        at = to
-        return
-      end
-      shown = shown:gsub('[^\t]+', vim.fn.strtrans)
-      local out = {}
-      for piece, tab in shown:gmatch('([^\t]*)(\t?)') do
-        width = width + vim.fn.strdisplaywidth(piece)
-        out[#out + 1] = piece
-        if tab ~= '' then
-          local blanks = tabstop - width % tabstop
-          width = width + blanks
-          out[#out + 1] = (' '):rep(blanks)
-        end
-      end
-      made[#made + 1] = { table.concat(out), group }
-      at = to
-    end
-  end
-  for _, span in ipairs(words or {}) do
-    add(math.min(span[1], #text), 'CopydeskReviewDelete')
-    add(math.min(span[2], #text), 'CopydeskReviewDeleteWord')
-  end
-  add(#text, 'CopydeskReviewDelete')
-  if cut then
-    made[#made + 1] = { '…', 'CopydeskReviewNote' }
-    width = width + 1
-  end
-  return made, width
-end
-
---- Breaks pieces where they reach the width.
----@param made [string, string][]
----@param width integer
----@return [string, string][][]
-local function wrapped(made, width)
-  local rows, row, used = {}, {}, 0
-  for _, piece in ipairs(made) do
-    local text, from = piece[1], 1
-    local starts = vim.str_utf_pos(text)
-    for i, at in ipairs(starts) do
-      local cells = vim.fn.strdisplaywidth(text:sub(at, (starts[i + 1] or #text + 1) - 1))
-      if used + cells > width then
-        row[#row + 1] = { text:sub(from, at - 1), piece[2] }
-        rows[#rows + 1], row, used, from = row, {}, 0, at
-      end
-      used = used + cells
-    end
-    row[#row + 1] = { text:sub(from), piece[2] }
-  end
-  rows[#rows + 1] = row
-  return rows
-end
-
---- Removed lines as virtual lines, coloured to the window's edge.
----@param part copydesk.review.Part
----@param layout copydesk.review.Layout
----@param tabstop integer
----@param note string? said behind the first
----@param note_group string
----@return [string, string|string[]][][] lines, integer widest
-local function virtual_lines(part, layout, tabstop, note, note_group)
-  local virtual, widest = {}, 0
-  local edge = math.max(vim.o.columns, 200)
-  local shown = #part.old > most_removed and most_removed - 1 or #part.old
-  for i = 1, shown do
-    local made, width = pieces(part.old[i], part.old_words[i - 1], tabstop)
-    widest = math.max(widest, width)
-    local rows = layout.width and width > layout.width and wrapped(made, layout.width) or { made }
-    local last = rows[#rows]
-    if i == 1 then
-      local gone = #part.old == 1 and '  removed' or ('  %d removed'):format(#part.old)
-      last[#last + 1] = { gone, { 'CopydeskReviewDelete', 'CopydeskReviewNote' } }
-      if note then
-        last[#last + 1] = { ', ' .. note, { 'CopydeskReviewDelete', note_group } }
-      end
-    end
-    last[#last + 1] = { (' '):rep(edge), 'CopydeskReviewDelete' }
-    vim.list_extend(virtual, rows)
-  end
-  if shown < #part.old then
-    local more = ('… %d more removed lines (:Copydesk diff)'):format(#part.old - shown)
-    virtual[#virtual + 1] = { { more, 'CopydeskReviewNote' } }
-  end
-  return virtual, widest
-end
-
 --- What is to be said of a hunk in words, if anything.
 ---@param file copydesk.protocol.ReviewFile
 ---@param hunk copydesk.protocol.Hunk
@@ -392,7 +288,7 @@ local function draw(buf, file, hunk, place, layout)
     if #part.old > 0 and not layout.side_by_side then
       local gone = part.count == 0
       local virtual, wide =
-        virtual_lines(part, layout, vim.bo[buf].tabstop, gone and said or nil, note_group)
+        removed.lines(part, layout.width, vim.bo[buf].tabstop, gone and said or nil, note_group)
       widest = math.max(widest, wide)
       mark(at_end and count - 1 or row, 0, {
         virt_lines = virtual,
@@ -539,11 +435,13 @@ function M.show(buf, file)
     local place ---@type copydesk.review.Place?
     if current then
       place = M.place(buf, hunk.range)
-    elseif there then
-      place = there
     else
       place = M.place(buf, hunk.range)
-      place = stands_at(buf, hunk, place) and place or nil
+      if there and (stands_at(buf, hunk, there) or not stands_at(buf, hunk, place)) then
+        place = there
+      elseif not stands_at(buf, hunk, place) then
+        place = nil
+      end
     end
     if
       drawn
