@@ -62,7 +62,7 @@ impl Layer {
 }
 
 /// Keys a folder may set before it is trusted.
-const HARMLESS: &[&str] = &["model", "models", "edits"];
+const HARMLESS: &[&str] = &["model", "models", "dialect", "edits"];
 
 /// Reads every layer.
 pub fn load(sources: &Sources) -> Config {

@@ -14,6 +14,7 @@ mod blocking;
 mod cases;
 mod cli;
 mod corners;
+mod dialects;
 mod editor;
 mod edits;
 mod faults;

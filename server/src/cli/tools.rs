@@ -4,6 +4,7 @@ use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use agent::dialects::{self, CANONICAL, Dialect};
 use agent::settings::Mode;
 use clap::Subcommand;
 use exec::Supervisor;
@@ -24,6 +25,9 @@ pub enum Tools {
     Ls {
         #[command(flatten)]
         place: Place,
+        /// As this dialect shows them: claude, gpt, gemini, local, chord, kimi or opencode.
+        #[arg(long, value_parser = dialects::named)]
+        dialect: Option<&'static Dialect>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -34,6 +38,9 @@ pub enum Tools {
         name: String,
         #[command(flatten)]
         place: Place,
+        /// As this dialect shows them: claude, gpt, gemini, local, chord, kimi or opencode.
+        #[arg(long, value_parser = dialects::named)]
+        dialect: Option<&'static Dialect>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -49,6 +56,9 @@ pub enum Tools {
         /// What may run unasked: ask, plan, edit or auto.
         #[arg(long, value_parser = parse_mode)]
         mode: Option<Mode>,
+        /// Whose names and fields the call uses.
+        #[arg(long, value_parser = dialects::named)]
+        dialect: Option<&'static Dialect>,
         /// Print the whole result as JSON.
         #[arg(long)]
         json: bool,
@@ -61,19 +71,24 @@ pub enum Tools {
 /// Runs the command.
 pub async fn run_command(command: Tools, supervisor: Supervisor) -> ExitCode {
     match command {
-        Tools::Ls { json, place } => match boot::root(&place) {
-            Ok(_) if json => list(Output::Json),
-            Ok(_) => list(Output::Text),
+        Tools::Ls { json, place, dialect } => match boot::root(&place) {
+            Ok(_) => {
+                list(dialect.unwrap_or(&CANONICAL), if json { Output::Json } else { Output::Text })
+            }
             Err(text) => misuse(&text),
         },
-        Tools::Show { name, json, place } => match boot::root(&place) {
-            Ok(_) if json => show(&name, Output::Json),
-            Ok(_) => show(&name, Output::Text),
+        Tools::Show { name, json, place, dialect } => match boot::root(&place) {
+            Ok(_) => show(
+                &name,
+                dialect.unwrap_or(&CANONICAL),
+                if json { Output::Json } else { Output::Text },
+            ),
             Err(text) => misuse(&text),
         },
-        Tools::Call { name, input, place, mode, json, trust } => {
+        Tools::Call { name, input, place, mode, dialect, json, trust } => {
             let output = if json { Output::Json } else { Output::Text };
-            let call = Call { name, input, mode, output, trusted: trust.then_some(true) };
+            let trusted = trust.then_some(true);
+            let call = Call { name, input, mode, dialect, output, trusted };
             match boot::root(&place) {
                 Ok(root) => call.run(root, supervisor).await,
                 Err(text) => misuse(&text),
@@ -88,8 +103,8 @@ enum Output {
     Json,
 }
 
-fn list(output: Output) -> ExitCode {
-    let tools = tool_infos();
+fn list(dialect: &'static Dialect, output: Output) -> ExitCode {
+    let tools = tool_infos(dialect);
     if output == Output::Json {
         let tools: Vec<Value> = tools
             .iter()
@@ -114,12 +129,14 @@ fn first_sentence(text: &str) -> String {
     line[..ends.unwrap_or(line.len())].trim_end_matches(['.', ':']).to_string()
 }
 
-fn show(name: &str, output: Output) -> ExitCode {
-    let Some(entry) = agent::tools::find(name) else {
-        return fail(&agent::tools::unknown(name));
+fn show(name: &str, dialect: &'static Dialect, output: Output) -> ExitCode {
+    let Some(shown) = dialect.find(name).filter(|it| it.is_offered) else {
+        return fail(&dialect.unknown(name));
     };
-    let Some(info) = tool_infos().into_iter().find(|it| it.canonical_name == entry.name) else {
-        return fail(&agent::tools::unknown(name));
+    let entry = shown.entry;
+    let Some(info) = tool_infos(dialect).into_iter().find(|it| it.canonical_name == entry.name)
+    else {
+        return fail(&dialect.unknown(name));
     };
     if output == Output::Json {
         say(&serde_json::to_string_pretty(&info).unwrap_or_default());
@@ -137,6 +154,7 @@ struct Call {
     name: String,
     input: String,
     mode: Option<Mode>,
+    dialect: Option<&'static Dialect>,
     output: Output,
     trusted: Option<bool>,
 }
@@ -157,7 +175,8 @@ impl Call {
         let own_call = self.mode.is_some();
         let wish = Wish { root, own_call, settings, trusted: self.trusted, state: state_dir() };
         let sessions = boot::sessions(wish, vfs, Arc::new(editor), supervisor);
-        let params = ToolCallParams { session_id: None, name: self.name, input, dialect: None };
+        let dialect = self.dialect.map(|it| it.name.to_string());
+        let params = ToolCallParams { session_id: None, name: self.name, input, dialect };
         let result = sessions.tool_call(params).await;
         if 0 < sessions.running_jobs() {
             fail("background jobs end with this command: run it in the foreground instead");

@@ -1,9 +1,10 @@
 //! Tools called from outside a turn, through the same gate as a model's calls.
 
+use agent::dialects::{self, CANONICAL, Dialect};
 use agent::gate;
+use agent::provider;
 use agent::session::new_id;
 use agent::tool::{Caller, Content};
-use agent::tools;
 use protocol::{
     BackgroundResult, ToolCallParams, ToolCallRef, ToolCallResult, ToolInfo, ToolListParams,
     ToolListResult, acp,
@@ -17,16 +18,21 @@ use crate::outbox::RpcError;
 impl Sessions {
     /// `copydesk/tool/list`.
     pub fn tool_list(&self, params: ToolListParams) -> Result<ToolListResult, RpcError> {
-        if let Some(id) = &params.session_id {
-            self.session(id)?;
-        }
-        dialect(params.dialect.as_deref())?;
-        Ok(ToolListResult { tools: tool_infos() })
+        let session = params.session_id.as_deref().map(|it| self.session(it)).transpose()?;
+        let dialect = match (params.dialect, session) {
+            (Some(name), _) => dialect(Some(&name))?,
+            (None, Some(session)) => {
+                let shared = &session.shared;
+                provider::dialect(&shared.world.config().settings, shared.model().as_deref())
+            }
+            (None, None) => &CANONICAL,
+        };
+        Ok(ToolListResult { tools: tool_infos(dialect) })
     }
 
     /// `copydesk/tool/call`: through the same gate as a model's call.
     pub async fn tool_call(&self, params: ToolCallParams) -> Result<ToolCallResult, RpcError> {
-        dialect(params.dialect.as_deref())?;
+        let dialect = dialect(params.dialect.as_deref())?;
         let (session, caller) = match &params.session_id {
             Some(id) => (self.session(id)?, Caller::Model),
             None => (self.own_session()?, Caller::Person),
@@ -37,6 +43,7 @@ impl Sessions {
             name: params.name,
             input: gate::Input::Value(params.input),
             caller,
+            dialect,
         };
         // Dropped when the request is cancelled: the call is cancelled with it.
         let cancel = CancellationToken::new();
@@ -88,16 +95,16 @@ impl Sessions {
     }
 }
 
-/// Every tool as the wire lists it.
-pub fn tool_infos() -> Vec<ToolInfo> {
-    tools::ALL
-        .iter()
+/// The tools of a dialect as the wire lists them.
+pub fn tool_infos(dialect: &'static Dialect) -> Vec<ToolInfo> {
+    dialect
+        .tools()
         .map(|it| ToolInfo {
             name: it.name.to_string(),
-            canonical_name: it.name.to_string(),
-            description: it.description(),
-            input_schema: it.input_schema(),
-            kind: value_text(&(it.kind)()),
+            canonical_name: it.entry.name.to_string(),
+            description: it.description.clone(),
+            input_schema: it.input_schema().clone(),
+            kind: value_text(&(it.entry.kind)()),
             deferred: false,
         })
         .collect()
@@ -116,11 +123,12 @@ pub fn blocks(content: Vec<Content>) -> Vec<acp::ContentBlock> {
         .collect()
 }
 
-fn dialect(name: Option<&str>) -> Result<(), RpcError> {
+/// The dialect of this name; without one, the canonical names.
+fn dialect(name: Option<&str>) -> Result<&'static Dialect, RpcError> {
     match name {
-        None | Some("claude") => Ok(()),
-        Some(other) => Err(RpcError::invalid_params(format!(
-            "dialect: there is no `{other}`; there is claude"
-        ))),
+        None => Ok(&CANONICAL),
+        Some(name) => {
+            dialects::named(name).map_err(|err| RpcError::invalid_params(format!("dialect: {err}")))
+        }
     }
 }

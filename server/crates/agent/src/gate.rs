@@ -18,10 +18,11 @@ use tokio_util::sync::CancellationToken;
 use crate::ask::{self, Permission};
 use crate::bounds;
 use crate::cards;
+use crate::dialects::{CANONICAL, Dialect, Shown};
 use crate::editor::{Approval, Extras, Reviewed};
 use crate::in_review::{self, End};
 use crate::permission::{self, Policy, Verdict};
-use crate::repair::{Repaired, repair};
+use crate::repair::Repaired;
 use crate::session::Shared;
 use crate::settings::ReviewPolicy;
 use crate::tool::{Access, Call, Caller, Content, Cx, Entry, Failure, Output};
@@ -39,6 +40,8 @@ pub struct Request {
     pub input: Input,
     /// Who calls.
     pub caller: Caller,
+    /// Whose names and fields the call uses.
+    pub dialect: &'static Dialect,
 }
 
 /// The input as it arrives.
@@ -82,16 +85,17 @@ pub async fn call(shared: &Arc<Shared>, request: Request, cancel: &CancellationT
 
 /// Parses a call and shows its card. An unknown tool or a bad input ends here.
 pub fn prepare(shared: &Arc<Shared>, request: Request) -> Result<Prepared, Done> {
-    let Some(entry) = tools::find(&request.name) else {
-        let text = tools::unknown(&request.name);
+    let Some(shown) = request.dialect.find(&request.name) else {
+        let text = request.dialect.unknown(&request.name);
         return Err(fail_early(shared, &request, &request.name, ToolKind::Other, text));
     };
+    let entry = shown.entry;
     let rules = shared.rules();
     if permission::hidden(entry.name, &rules) {
         let text = format!("denied: the tool {0} is switched off by the rule `{0}`.", entry.name);
         return Err(fail_early(shared, &request, entry.name, (entry.kind)(), text));
     }
-    let parsed = parse(entry, &request.input);
+    let parsed = parse(shown, &request.input);
     let (call, repaired) = match parsed {
         Ok(parsed) => parsed,
         Err(text) => return Err(fail_early(shared, &request, entry.name, (entry.kind)(), text)),
@@ -393,30 +397,31 @@ fn changed(
 ) -> Result<Option<Changed>, String> {
     match extras.input {
         Some(input) if input != *before => {
-            let (call, repaired) = parse(entry, &Input::Value(input))?;
+            let shown = CANONICAL.find(entry.name).ok_or("the tool is gone")?;
+            let (call, repaired) = parse(shown, &Input::Value(input))?;
             Ok(Some((call, repaired.input, extras.feedback)))
         }
         Some(_) | None => Ok(None),
     }
 }
 
-fn parse(entry: &'static Entry, input: &Input) -> Result<(Box<dyn Call>, Repaired), String> {
+fn parse(shown: &Shown, input: &Input) -> Result<(Box<dyn Call>, Repaired), String> {
     let value = match input {
         Input::Value(value) => value.clone(),
         Input::Text(text) if text.trim().is_empty() => json!({}),
         Input::Text(text) => serde_json::from_str(text).map_err(|err| {
-            format!("The arguments of {} are not valid JSON ({err}). Send the call again with valid JSON.", entry.name)
+            format!("The arguments of {} are not valid JSON ({err}). Send the call again with valid JSON.", shown.name)
         })?,
     };
-    let repaired = repair(value, &entry.input_schema(), entry.fields).map_err(|problems| {
+    let repaired = shown.read(value).map_err(|problems| {
         format!(
             "The arguments do not match the schema of {}: {}. Send the call again with these corrected.",
-            entry.name,
+            shown.name,
             problems.join("; ")
         )
     })?;
-    let call = entry.parse(repaired.input.clone()).map_err(|err| {
-        format!("The arguments do not match the schema of {}: {err}.", entry.name)
+    let call = shown.entry.parse(repaired.input.clone()).map_err(|err| {
+        format!("The arguments do not match the schema of {}: {err}.", shown.name)
     })?;
     Ok((call, repaired))
 }
@@ -435,6 +440,7 @@ fn context(
         call: request.id.clone(),
         caller: request.caller,
         approval,
+        dialect: request.dialect,
         cancel: cancel.clone(),
     }
 }

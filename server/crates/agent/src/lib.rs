@@ -7,6 +7,7 @@ pub mod artifacts;
 pub mod ask;
 mod bounds;
 mod cards;
+pub mod dialects;
 pub mod editor;
 pub mod export;
 pub mod gate;

@@ -9,24 +9,24 @@ use llm::{Message, Part, Role, ToolSpec};
 use protocol::acp::{ContentBlock, EmbeddedResourceResource};
 use vfs::{Dirty, Location};
 
+use crate::dialects::Dialect;
 use crate::permission;
 use crate::provider::Chosen;
 use crate::session::{Prompt, Shared};
-use crate::tools;
 
 /// The system text.
 pub const SYSTEM: &str = include_str!("prompts/system.md");
 
-/// The tools shown to the model: all but those a rule switches off.
-pub fn tools(shared: &Arc<Shared>) -> Vec<ToolSpec> {
+/// The tools shown to the model: those of its dialect without those a rule switches off.
+pub fn tools(shared: &Arc<Shared>, dialect: &'static Dialect) -> Vec<ToolSpec> {
     let rules = shared.rules();
-    tools::ALL
-        .iter()
-        .filter(|it| !permission::hidden(it.name, &rules))
+    dialect
+        .tools()
+        .filter(|it| !permission::hidden(it.entry.name, &rules))
         .map(|it| ToolSpec {
             name: it.name.to_string(),
-            description: it.description(),
-            input_schema: it.input_schema(),
+            description: it.description.clone(),
+            input_schema: it.input_schema().clone(),
         })
         .collect()
 }

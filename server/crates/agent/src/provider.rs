@@ -9,7 +9,8 @@ use exec::{Spawn, Stdio, Supervisor};
 use llm::{Protocol, Reasoning, Secret};
 use tokio::io::AsyncReadExt;
 
-use crate::settings::{Model, Provider, Settings, Thinking};
+use crate::dialects::{self, Dialect};
+use crate::settings::{DialectName, Model, Provider, Settings, Thinking};
 use crate::world::{Config, World};
 
 /// A model that can be asked.
@@ -29,6 +30,8 @@ pub struct Chosen {
     pub images: bool,
     /// How much it thinks.
     pub reasoning: Option<Reasoning>,
+    /// How tools are shown to it.
+    pub dialect: &'static Dialect,
 }
 
 /// A session's way to its model, kept from turn to turn until the choice or the configuration
@@ -127,6 +130,28 @@ fn named(settings: &Settings, label: &str) -> Result<Provider, String> {
     })
 }
 
+/// How tools are shown to the model of this name, or to the configured one.
+pub fn dialect(settings: &Settings, label: Option<&str>) -> &'static Dialect {
+    let Some(label) = label.map(str::to_string).or_else(|| default_model(settings)) else {
+        return dialects::of(settings.dialect.unwrap_or(DialectName::Claude));
+    };
+    let replays = named(settings, &label).is_ok_and(|it| it.protocol.as_deref() == Some("replay"));
+    dialect_of(settings, &label, if replays { Some(Protocol::Replay) } else { None })
+}
+
+fn dialect_of(settings: &Settings, label: &str, protocol: Option<Protocol>) -> &'static Dialect {
+    let own = settings.models.get(label).and_then(|it| it.dialect);
+    match (own.or(settings.dialect), protocol) {
+        (Some(name), _) => dialects::of(name),
+        // A recording speaks for itself, with the canonical names.
+        (None, Some(Protocol::Replay)) => dialects::of(DialectName::Claude),
+        (None, _) => {
+            let model = split(label).map_or(label, |(_, model)| model);
+            dialects::of_family(llm::facts(model).family)
+        }
+    }
+}
+
 async fn connect(
     settings: &Settings,
     label: String,
@@ -159,6 +184,7 @@ async fn connect(
     let provider = llm::connect(endpoint).map_err(|err| err.to_string())?;
     Ok(Chosen {
         provider,
+        dialect: dialect_of(settings, &label, Some(protocol)),
         window: own.context_window.unwrap_or(u64::from(facts.context_window)),
         max_output: own.max_output.or(Some(facts.max_output)),
         images: own.images.unwrap_or(facts.images),

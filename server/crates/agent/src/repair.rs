@@ -15,17 +15,34 @@ pub struct Repaired {
     pub notes: Vec<String>,
 }
 
-/// Repairs and validates an input. `fields` are aliases of field names.
+/// A JSON Schema, compiled once.
+pub struct Schema {
+    /// As the model reads it.
+    pub value: Value,
+    validator: Result<jsonschema::Validator, String>,
+}
+
+impl Schema {
+    /// Compiles a schema.
+    pub fn new(value: Value) -> Schema {
+        let validator = jsonschema::validator_for(&value);
+        Schema { validator: validator.map_err(|err| err.to_string()), value }
+    }
+}
+
+/// Repairs and validates an input. `aliases` are other names of fields: (alias, field).
 pub fn repair(
     input: Value,
-    schema: &Value,
-    fields: &[(&str, &str)],
+    schema: &Schema,
+    aliases: &[(&str, &str)],
 ) -> Result<Repaired, Vec<String>> {
     let mut notes = Vec::new();
     let input = object(input, &mut notes)?;
-    let input = fitted(input, schema, fields, &mut notes);
+    let input = fitted(input, &schema.value, aliases, &mut notes);
     let input = Value::Object(input);
-    let validator = jsonschema::validator_for(schema)
+    let validator = schema
+        .validator
+        .as_ref()
         .map_err(|err| vec![format!("the tool's own schema is broken: {err}")])?;
     let problems: Vec<String> =
         validator.iter_errors(&input).take(10).map(|it| told(&it)).collect();

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// The model to use, as `provider/model`.
     pub model: Option<String>,
+    /// How tools are shown to models; absent: as each family of models knows them best.
+    pub dialect: Option<DialectName>,
     /// What may run unasked: `ask`, `plan`, `edit` or `auto`.
     pub mode: Mode,
     /// Model endpoints by name.
@@ -24,6 +26,26 @@ pub struct Settings {
     pub edits: Edits,
     /// How commands are run.
     pub shell: Shell,
+}
+
+/// The names, fields and formats under which tools are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DialectName {
+    /// The canonical names; edits by replacing text.
+    Claude,
+    /// snake_case names; edits by patches.
+    Gpt,
+    /// As `claude`.
+    Gemini,
+    /// Lines with anchors, and edits by them.
+    Local,
+    /// As Chord shows its tools.
+    Chord,
+    /// As Kimi Code CLI shows its tools.
+    Kimi,
+    /// As OpenCode shows its tools.
+    Opencode,
 }
 
 /// What may run unasked.
@@ -124,8 +146,8 @@ impl std::fmt::Debug for Provider {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Model {
-    /// How tools are shown to it.
-    pub dialect: Option<String>,
+    /// How tools are shown to it; absent: as `dialect` of the whole says, or its family.
+    pub dialect: Option<DialectName>,
     /// Tokens it can read.
     pub context_window: Option<u64>,
     /// Tokens it may write in one answer.

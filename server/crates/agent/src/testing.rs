@@ -208,6 +208,16 @@ impl Desk {
 
     /// The same with rules of the person's, as `allow X; deny Y`.
     pub fn with_rules(mode: Mode, rules: &str, steps: Value) -> Desk {
+        Desk::configured(mode, rules, steps, |_| {})
+    }
+
+    /// The same with settings of the person's.
+    pub fn configured(
+        mode: Mode,
+        rules: &str,
+        steps: Value,
+        configure: impl FnOnce(&mut Settings),
+    ) -> Desk {
         let folder = tempfile::tempdir().unwrap();
         let base = vfs::Roots::new([folder.path().to_path_buf()]).locate(folder.path()).real;
         let root = base.join("w");
@@ -223,6 +233,7 @@ impl Desk {
                 ..Provider::default()
             },
         );
+        configure(&mut settings);
         let mut config = Config { trusted: true, unasked: true, ..Config::of(settings) };
         for rule in rules.split(';').map(str::trim).filter(|it| !it.is_empty()) {
             let (decision, text) = rule.split_once(' ').unwrap();

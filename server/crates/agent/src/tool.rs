@@ -4,7 +4,7 @@
 //! the permission engine decides from that. A tool is one file and one line in `tools::ALL`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use protocol::acp::{self, ToolCallContent, ToolKind};
@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use vfs::{Location, Vfs};
 
+use crate::dialects::Dialect;
 use crate::editor::{Approval, Editor};
 use crate::place::{Place, Target};
 use crate::session::Shared;
@@ -192,6 +193,8 @@ pub struct Cx {
     pub caller: Caller,
     /// Who let it through.
     pub approval: Approval,
+    /// How the caller sees tools and lines.
+    pub dialect: &'static Dialect,
     /// Ends the call.
     pub cancel: CancellationToken,
 }
@@ -206,8 +209,8 @@ pub struct Entry {
     pub fields: &'static [(&'static str, &'static str)],
     /// The card's kind.
     pub kind: fn() -> ToolKind,
-    /// The input's JSON Schema with the description inside.
-    pub schema: fn() -> Value,
+    schema: fn() -> Value,
+    described: OnceLock<Described>,
     parse: fn(Value) -> Result<Box<dyn Call>, serde_json::Error>,
 }
 
@@ -220,6 +223,7 @@ impl Entry {
             fields: T::FIELDS,
             kind: T::kind,
             schema: schema_of::<T>,
+            described: OnceLock::new(),
             parse: |input| Ok(Box::new(serde_json::from_value::<T>(input)?)),
         }
     }
@@ -230,18 +234,29 @@ impl Entry {
     }
 
     /// What the model reads about the tool.
-    pub fn description(&self) -> String {
-        (self.schema)()["description"].as_str().unwrap_or_default().to_string()
+    pub fn description(&self) -> &str {
+        &self.described().description
     }
 
-    /// The input's schema as the model reads it, without the description at the top.
-    pub fn input_schema(&self) -> Value {
-        let mut schema = (self.schema)();
-        if let Some(map) = schema.as_object_mut() {
-            map.remove("description");
-        }
-        schema
+    /// The input's schema, without the description at the top.
+    pub fn input_schema(&self) -> &Value {
+        &self.described().schema
     }
+
+    fn described(&self) -> &Described {
+        self.described.get_or_init(|| {
+            let mut schema = (self.schema)();
+            let description = schema.as_object_mut().and_then(|it| it.remove("description"));
+            let description = description.and_then(|it| it.as_str().map(str::to_string));
+            Described { description: description.unwrap_or_default(), schema }
+        })
+    }
+}
+
+/// What a tool's type says of it, worked out once.
+struct Described {
+    description: String,
+    schema: Value,
 }
 
 /// A parsed call, the tool's type erased.

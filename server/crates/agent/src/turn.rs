@@ -134,7 +134,7 @@ async fn answer(
         model: chosen.model.clone(),
         system: prompt::SYSTEM.to_string(),
         messages: shared.history(),
-        tools: prompt::tools(shared),
+        tools: prompt::tools(shared, chosen.dialect),
         max_output: chosen.max_output,
         reasoning: match shared.thinking() {
             Some(thinking) => provider::reasoning(thinking),
@@ -297,6 +297,7 @@ async fn dispatch(
             name: call.name.clone(),
             input: Input::Text(call.arguments.clone()),
             caller: Caller::Model,
+            dialect: chosen.dialect,
         };
         match gate::prepare(shared, request) {
             Err(done) => {

@@ -4,8 +4,8 @@ use super::*;
 
 const FIELDS: &[(&str, &str)] = &[("path", "file_path"), ("oldString", "old_string")];
 
-fn schema() -> Value {
-    json!({
+fn schema() -> Schema {
+    Schema::new(json!({
         "type": "object",
         "additionalProperties": false,
         "required": ["file_path"],
@@ -33,7 +33,7 @@ fn schema() -> Value {
             },
             "where": {"type": "object", "properties": {"line": {"type": "integer"}}}
         }
-    })
+    }))
 }
 
 /// What becomes of an input with `file_path` added, and how many repairs are told.

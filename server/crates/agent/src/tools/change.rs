@@ -12,7 +12,7 @@ use crate::cards::{self, Operation};
 use crate::editor::{AppliedFile, ApplyError, FileOp, Kept, Transaction};
 use crate::seen::Sight;
 use crate::tool::{Caller, Cx, Failure, Output};
-use crate::tools::read;
+use crate::tools::{numbering, read};
 
 /// Lines a refusal shows at most.
 const REGION: usize = 60;
@@ -56,7 +56,10 @@ impl Plan {
                 cx,
                 &base,
                 all,
-                "Read the whole file before you replace it, or use Edit for a part of it.",
+                &format!(
+                    "Read the whole file before you replace it, or use {} for a part of it.",
+                    cx.dialect.called("Edit")
+                ),
             )?;
         }
         let ending = LineEndings::of(&base.rope);
@@ -398,7 +401,7 @@ pub fn refused(cx: &Cx, err: ApplyError) -> Failure {
                 "The person changed the same place of {} meanwhile; nothing of yours was applied. From \
                  line {first_line} it now reads:\n{}\nMake the edit against this text.",
                 cx.place.shown(&location),
-                numbered(&current, first_line)
+                numbered(cx, &current, first_line)
             ))
         }
         ApplyError::Unencodable { .. } => Failure::new(format!(
@@ -446,7 +449,7 @@ fn told(cx: &Cx, verb: &str, done: &Done, tiers: &[Tier], count: usize) -> Outpu
     if let Some(unsaved) = done.unsaved() {
         text.push_str(&format!(" {unsaved}"));
     }
-    let excerpt = text::diff::unified(&file.before, &file.changes, 2);
+    let excerpt = numbering::changed(cx, &file.before, &file.after, &file.changes, 2);
     text.push_str(&format!("\n{}", crate::bounds::text(&excerpt, 4_000)));
     Output::text(text).with_card(vec![done.diff()]).with_title(format!("{verb} {shown} {signs}"))
 }
@@ -457,7 +460,8 @@ fn show_region(cx: &Cx, base: &Snapshot, first: usize, last: usize) -> String {
     let last = last.min(first + REGION - 1).min(text.len_lines());
     let lines: Vec<String> = (first..=last)
         .map(|it| {
-            format!("{it:>6}\t{}", text.line(it - 1).to_string().trim_end_matches(['\n', '\r']))
+            let content = numbering::content(text, it);
+            numbering::row(cx, it, &content, &content)
         })
         .collect();
     let whole = lines.join("\n");
@@ -475,12 +479,12 @@ fn region_len(text: &Rope, first: usize, last: usize) -> usize {
     end - text.line_to_byte(first - 1)
 }
 
-fn numbered(text: &str, first: usize) -> String {
+fn numbered(cx: &Cx, text: &str, first: usize) -> String {
     let lines: Vec<String> = text
         .lines()
         .take(REGION)
         .enumerate()
-        .map(|(nth, it)| format!("{:>6}\t{it}", first + nth))
+        .map(|(nth, it)| numbering::row(cx, first + nth, it, it))
         .collect();
     lines.join("\n")
 }

@@ -9,6 +9,7 @@ use vfs::{Dirty, Location, ReadError, Snapshot, Source};
 
 use crate::place::Place;
 use crate::tool::{Access, Card, Content, Cx, Failure, Output, Tool};
+use crate::tools::numbering::{self, line_count};
 
 const LINES: usize = 2_000;
 const BYTES: usize = 100 * 1024;
@@ -94,11 +95,9 @@ impl Read {
         let mut cut = Vec::new();
         let mut why = None;
         while next <= total && next < first + limit {
-            let line = text.line(next - 1).to_string();
-            let line = line.trim_end_matches('\n');
-            let line = line.strip_suffix('\r').unwrap_or(line);
-            let (line, was_cut) = shortened(line);
-            let row = format!("{next:>6}\t{line}\n");
+            let whole = numbering::content(text, next);
+            let (line, was_cut) = shortened(&whole);
+            let row = format!("{}\n", numbering::row(cx, next, &whole, &line));
             if BYTES < shown.len() + row.len() && first < next {
                 why = Some("the 100 KB limit");
                 break;
@@ -158,16 +157,6 @@ impl Read {
     }
 }
 
-/// Lines as people count them: a final line ending begins no further line.
-fn line_count(text: &text::Rope) -> usize {
-    let lines = text.len_lines();
-    match text.len_bytes() {
-        0 => 0,
-        len if text.byte(len - 1) == b'\n' => lines - 1,
-        _ => lines,
-    }
-}
-
 fn shortened(line: &str) -> (String, bool) {
     match line.char_indices().nth(LINE) {
         Some((cut, _)) => (format!("{}…", &line[..cut]), true),
@@ -219,8 +208,10 @@ fn past_end(offset: i64, total: usize) -> Failure {
 pub fn failure(cx: &Cx, err: ReadError) -> Failure {
     match err {
         ReadError::Folder { path } => Failure::new(format!(
-            "{} is a folder. Use LS to list it or Glob to find files in it.",
-            cx.place.shown(&Location::Disk(path))
+            "{} is a folder. Use {} to list it or {} to find files in it.",
+            cx.place.shown(&Location::Disk(path)),
+            cx.dialect.called("LS"),
+            cx.dialect.called("Glob")
         )),
         ReadError::NotFound { .. }
         | ReadError::Special { .. }

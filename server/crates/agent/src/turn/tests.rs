@@ -447,6 +447,7 @@ async fn a_stream_that_breaks_off_keeps_what_was_said_and_ends_the_card() {
         Err(llm::Error::Cut),
     ];
     let chosen = Chosen {
+        dialect: &crate::dialects::CANONICAL,
         label: "scripted/x".into(),
         provider: Arc::new(Scripted(Mutex::new([events].into()))),
         model: "x".into(),

@@ -1,0 +1,62 @@
+//! As Chord shows its tools: snake_case names, `path` for files, lists of paths and globs.
+
+use std::sync::OnceLock;
+
+use crate::dialects::{Context, Dialect, Face, Field, Limits, Lines, Needed, Preset};
+
+const PATH: Field = Field::new("file_path").named("path");
+
+pub static DIALECT: Dialect = Dialect {
+    name: "chord",
+    lines: Lines::Numbered,
+    context: Context::Barred,
+    hidden: &[
+        ("MultiEdit", "Edit"),
+        ("EditLines", "Edit"),
+        ("NotebookEdit", "Edit"),
+        ("LS", "Glob"),
+    ],
+    faces: &[
+        Face::new("Read", "read").only(&[PATH, Field::new("offset"), Field::new("limit")]),
+        Face::new("Write", "write").only(&[PATH, Field::new("content")]),
+        Face::new("Edit", "edit").only(&[
+            PATH,
+            Field::new("old_string"),
+            Field::new("new_string"),
+            Field::new("replace_all"),
+        ]),
+        Face::new("ApplyPatch", "apply_patch").only(&[Field::new("patch")]),
+        Face::new("Delete", "delete"),
+        Face::new("Grep", "grep").only(&[
+            Field::new("pattern"),
+            Field::new("paths"),
+            Field::new("includes"),
+            Field::new("context_lines"),
+            Field::new("output_mode").preset(Preset::Word("content")).needed(Needed::Never),
+        ])
+        .also(&[("path", "paths"), ("glob", "includes")]),
+        Face::new("Glob", "glob")
+            .only(&[Field::new("patterns").needed(Needed::Always), Field::new("path")])
+            .also(&[("pattern", "patterns")]),
+        Face::new("Bash", "shell").only(&[
+            Field::new("command"),
+            Field::new("description"),
+            Field::new("cwd").named("workdir"),
+            Field::new("deadline")
+                .named("timeout_ms")
+                .described(
+                    "Milliseconds after which it is ended; 0: never. In the foreground 600,000 unless \
+                     given and at most.",
+                )
+                .preset(Preset::Number(600_000))
+                .most(600_000)
+                .in_background(Limits { preset: Preset::Absent, most: Some(21_600_000) }),
+            Field::new("yield_time_ms"),
+            Field::new("run_in_background"),
+        ]),
+        Face::new("JobOutput", "job_output").only(&[Field::new("job_id"), Field::new("wait")]),
+        Face::new("JobList", "job_list").only(&[Field::new("include_finished")]),
+        Face::new("JobKill", "job_kill"),
+    ],
+    shown: OnceLock::new(),
+};

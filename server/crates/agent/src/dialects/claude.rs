@@ -1,0 +1,14 @@
+//! For Claude: the canonical names; edits by replacing text.
+
+use std::sync::OnceLock;
+
+use crate::dialects::{Context, Dialect, Lines};
+
+pub static DIALECT: Dialect = Dialect {
+    name: "claude",
+    lines: Lines::Numbered,
+    context: Context::Plain,
+    hidden: &[("ApplyPatch", "Edit"), ("EditLines", "Edit")],
+    faces: &[],
+    shown: OnceLock::new(),
+};

@@ -1,0 +1,14 @@
+//! For Gemini: the canonical names; edits by replacing text.
+
+use std::sync::OnceLock;
+
+use crate::dialects::{Context, Dialect, Lines};
+
+pub static DIALECT: Dialect = Dialect {
+    name: "gemini",
+    lines: Lines::Numbered,
+    context: Context::Plain,
+    hidden: &[("ApplyPatch", "Edit"), ("EditLines", "Edit")],
+    faces: &[],
+    shown: OnceLock::new(),
+};

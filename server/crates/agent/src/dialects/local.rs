@@ -1,0 +1,15 @@
+//! For weaker models and those people run themselves: edits by anchors of lines, which need no old
+//! text to be repeated.
+
+use std::sync::OnceLock;
+
+use crate::dialects::{Context, Dialect, Lines};
+
+pub static DIALECT: Dialect = Dialect {
+    name: "local",
+    lines: Lines::Anchored,
+    context: Context::Plain,
+    hidden: &[("Edit", "EditLines"), ("MultiEdit", "EditLines"), ("ApplyPatch", "EditLines")],
+    faces: &[],
+    shown: OnceLock::new(),
+};

@@ -1,0 +1,53 @@
+//! As OpenCode shows its tools: lower-case names and camelCase fields.
+
+use std::sync::OnceLock;
+
+use crate::dialects::{Context, Dialect, Face, Field, Lines, Needed, Preset};
+
+const PATH: Field = Field::new("file_path").named("filePath");
+
+pub static DIALECT: Dialect = Dialect {
+    name: "opencode",
+    lines: Lines::Numbered,
+    context: Context::Plain,
+    hidden: &[("EditLines", "Edit"), ("MultiEdit", "Edit"), ("Delete", "ApplyPatch")],
+    faces: &[
+        Face::new("Read", "read").only(&[PATH, Field::new("offset"), Field::new("limit")]),
+        Face::new("Write", "write").only(&[PATH, Field::new("content")]),
+        Face::new("Edit", "edit").only(&[
+            PATH,
+            Field::new("old_string").named("oldString"),
+            Field::new("new_string").named("newString"),
+            Field::new("replace_all").named("replaceAll"),
+        ]),
+        Face::new("ApplyPatch", "apply_patch").only(&[Field::new("patch").named("patchText")]),
+        Face::new("NotebookEdit", "notebook_edit").but(&[
+            Field::new("notebook_path").named("notebookPath"),
+            Field::new("cell_id").named("cellId"),
+            Field::new("new_source").named("newSource"),
+            Field::new("cell_type").named("cellType"),
+            Field::new("edit_mode").named("editMode"),
+        ]),
+        Face::new("Grep", "grep").only(&[
+            Field::new("pattern"),
+            Field::new("path"),
+            Field::new("glob")
+                .named("include")
+                .described("Only files that match this glob, e.g. `*.{ts,tsx}`."),
+            Field::new("output_mode").preset(Preset::Word("content")).needed(Needed::Never),
+        ]),
+        Face::new("Glob", "glob")
+            .only(&[Field::new("pattern").needed(Needed::Always), Field::new("path")]),
+        Face::new("LS", "list").only(&[Field::new("path"), Field::new("ignore")]),
+        Face::new("Bash", "bash").only(&[
+            Field::new("command"),
+            Field::new("timeout"),
+            Field::new("cwd").named("workdir"),
+            Field::new("description").needed(Needed::Always),
+        ]),
+        Face::new("JobOutput", "job_output"),
+        Face::new("JobList", "job_list"),
+        Face::new("JobKill", "job_kill"),
+    ],
+    shown: OnceLock::new(),
+};
