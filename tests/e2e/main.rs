@@ -9,8 +9,10 @@
     reason = "tests stand outside the product: they make files, start processes and fail by panicking"
 )]
 
+mod bad_input;
 mod bare;
 mod blocking;
+mod bytes;
 mod cases;
 mod cli;
 mod corners;
@@ -28,6 +30,7 @@ mod patch;
 mod permissions;
 mod positions;
 mod processes;
+mod random_edits;
 mod review;
 mod scenarios;
 mod sessions;

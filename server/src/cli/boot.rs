@@ -9,6 +9,7 @@ use agent::editor::Editor;
 use agent::world::{Config, World};
 use exec::Supervisor;
 use serde_json::Value;
+use tokio::signal::unix::{SignalKind, signal};
 use vfs::{Vfs, normalize};
 
 use super::{Place, SUPERVISE, fail};
@@ -105,10 +106,15 @@ pub fn block_on<F: Future<Output = ExitCode>>(
     code
 }
 
-/// The runtime of every command.
+/// The runtime of every command. A write beyond a limit on file sizes fails from here on, instead of
+/// ending the process.
 ///
 /// # Errors
 /// No thread could be started.
 pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let size_limit = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+    runtime.block_on(async { signal(size_limit).map(drop) })?;
+    Ok(runtime)
 }

@@ -16,7 +16,7 @@ pub mod position;
 pub mod verify;
 
 pub use changeset::{Bias, ChangeError, ChangeSet, Edit, Overlap};
-pub use lines::{LineEnding, LineEndings, to_ending};
+pub use lines::{LineEnding, LineEndings, in_endings_of, to_ending};
 pub use position::{LineBreaks, Position, Unit, has_lone_cr, offset_at, position_at};
 pub use ropey::Rope;
 pub use verify::{Landing, landed};

@@ -1,6 +1,8 @@
 //! Line endings: counting them and converting to one.
 
+use crate::linediff;
 use ropey::Rope;
+use std::borrow::Cow;
 
 /// How a line ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,6 +98,42 @@ pub fn to_ending(text: &str, ending: LineEnding) -> String {
     out
 }
 
+/// `text`, which has `\n` only, as a new version of `before`, whose line endings are mixed: lines that
+/// stay keep theirs, lines that replace others take over theirs, and further ones end as the line above.
+pub fn in_endings_of(before: &Rope, text: &str) -> String {
+    let old: Vec<Cow<'_, str>> = before.lines().map(Cow::from).collect();
+    let cut = |line: &'_ str| {
+        line.strip_suffix('\n').map_or(line.len(), |it| it.trim_end_matches('\r').len())
+    };
+    let contents: Vec<&str> = old.iter().map(|line| &line[..cut(line)]).collect();
+    let new: Vec<&str> = text.split('\n').collect();
+    let mut own: Vec<Option<usize>> = Vec::with_capacity(new.len());
+    let mut next = 0;
+    for block in linediff::blocks(&contents, &new) {
+        let unchanged = block.before.start - next;
+        own.extend((next..next + unchanged).map(Some));
+        own.extend(
+            (0..block.after.len())
+                .map(|at| (at < block.before.len()).then_some(block.before.start + at)),
+        );
+        next = block.before.end;
+    }
+    own.extend((next..old.len()).map(Some));
+    let mut ending = LineEndings::of(before).dominant().as_str();
+    let mut out = String::with_capacity(text.len() + new.len());
+    for (at, line) in new.iter().enumerate() {
+        out.push_str(line);
+        let taken = own.get(at).copied().flatten().map_or("", |line| &old[line][cut(&old[line])..]);
+        if !taken.is_empty() {
+            ending = if taken.ends_with("\r\n") { "\r\n" } else { "\n" };
+        }
+        if at + 1 < new.len() {
+            out.push_str(ending);
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +161,20 @@ mod tests {
         assert_eq!(of("a\rb").dominant(), LineEnding::Cr);
         assert!(of("a\r\nb\n").is_mixed());
         assert!(!of("a\r\nb\r\n").is_mixed());
+    }
+
+    #[test]
+    fn a_new_version_keeps_the_endings_of_its_lines() {
+        let check = |before: &str, text: &str, expected: &str| {
+            assert_eq!(in_endings_of(&Rope::from_str(before), text), expected, "{before:?}");
+        };
+        check("a\r\nb\nc\r\n", "a\nb\nc\n", "a\r\nb\nc\r\n");
+        check("a\r\nb\nc\r\n", "a\nB\nc\n", "a\r\nB\nc\r\n");
+        check("a\r\nb\nc\r\n", "A\n1\n2\nb\nc\n", "A\r\n1\r\n2\r\nb\nc\r\n");
+        check("a\r\nb\nc\r\n", "c\n", "c\r\n");
+        check("a\r\nb\nc", "a\nb\nc\nd\n", "a\r\nb\nc\nd\n");
+        check("a\r\nb\n", "", "");
+        check("a\r\n\r\r\nb\n", "a\nx\nb", "a\r\nx\r\nb");
     }
 
     #[test]

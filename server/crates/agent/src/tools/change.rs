@@ -63,8 +63,11 @@ impl Plan {
             )?;
         }
         let ending = LineEndings::of(&base.rope);
-        let text =
-            if ending.is_mixed() { text.to_string() } else { to_ending(text, ending.dominant()) };
+        let text = match (ending.is_mixed(), text.contains('\r')) {
+            (true, true) => text.to_owned(),
+            (true, false) => text::in_endings_of(&base.rope, text),
+            (false, _) => to_ending(text, ending.dominant()),
+        };
         let changes = ChangeSet::whole(&base.rope, &text);
         Ok(Plan::modify(base, changes, Vec::new(), 1))
     }
