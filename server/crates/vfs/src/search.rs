@@ -32,7 +32,7 @@ pub enum GrepMode {
     Lines,
     /// Only which files match.
     Files,
-    /// How many lines match (with `multiline`, how many matches).
+    /// How many matches there are.
     Count,
 }
 
@@ -79,7 +79,9 @@ pub struct GrepScope {
     pub types: Vec<String>,
     /// Ignored files too; version control folders never.
     pub include_ignored: bool,
-    /// Documents without a path too.
+    /// Documents without a path, by their names.
+    pub names: Vec<String>,
+    /// All documents without a path.
     pub include_virtual: bool,
     /// Sensitive paths the person allowed by name.
     pub allow_sensitive: Vec<PathBuf>,
@@ -117,6 +119,7 @@ impl Default for GrepScope {
             globs: Vec::new(),
             types: Vec::new(),
             include_ignored: false,
+            names: Vec::new(),
             include_virtual: true,
             allow_sensitive: Vec::new(),
         }
@@ -139,8 +142,17 @@ pub struct GrepLine {
     pub is_context: bool,
     /// Byte column of the first match in the whole line, 0-based; 0 for context.
     pub column: usize,
-    /// `text` is only a part of the line.
-    pub cut: bool,
+    /// Bytes of the line before `text`, which are left out.
+    pub cut_before: usize,
+    /// And after it.
+    pub cut_after: usize,
+}
+
+impl GrepLine {
+    /// Whether `text` is the whole line.
+    pub fn is_whole(&self) -> bool {
+        self.cut_before == 0 && self.cut_after == 0
+    }
 }
 
 /// A file with matches.
@@ -149,7 +161,7 @@ pub struct GrepFile {
     pub location: Location,
     /// Empty but in `GrepMode::Lines`. A gap in the numbers is a gap in the file.
     pub lines: Vec<GrepLine>,
-    /// Matching lines found in it.
+    /// Matching lines found in it; matches in `GrepMode::Count`.
     pub matches: u64,
     pub modified: SystemTime,
     /// The text searched is an unsaved buffer's.
@@ -160,7 +172,7 @@ pub struct GrepFile {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GrepResult {
     pub files: Vec<GrepFile>,
-    /// Matching lines in all files of the result.
+    /// The same in all files of the result.
     pub matches: u64,
     /// There is more; a limit ended the search.
     pub truncated: bool,

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use vfs::{GlobQuery, Location, Order};
 
+use super::grep::layout;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
 
@@ -79,7 +80,7 @@ impl Tool for Glob {
         }
         let mut text = String::new();
         for hit in &found.hits {
-            text.push_str(&cx.place.shown(&hit.location));
+            text.push_str(&layout::name(cx.place.shown(&hit.location)));
             text.push_str(if hit.is_dir { "/\n" } else { "\n" });
         }
         if found.hits.is_empty() {

@@ -5,17 +5,22 @@ use protocol::acp::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vfs::{
-    GrepFile, GrepLimits, GrepMode, GrepPattern, GrepQuery, GrepResult, GrepScope, Location, Order,
+    GrepLimits, GrepLine, GrepMode, GrepPattern, GrepQuery, GrepResult, GrepScope, Location, Order,
 };
 
+use self::layout::{Numbers, Window};
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
+
+pub mod layout;
 
 const HEAD: usize = 250;
 const CONTEXT: usize = 20;
 /// Bytes of line text in one result.
 const BYTES: usize = 100 * 1024;
 const LINE: usize = 500;
+/// Bytes looked through for them: 250 matches with all context they can have fit in.
+const FOUND: usize = 8 << 20;
 
 /// Searches file contents with a regular expression (ripgrep's syntax), the editor's unsaved text in
 /// place of files. Ignored and binary files are left out. `content` shows `path:line:text`;
@@ -147,13 +152,11 @@ impl Grep {
     }
 
     fn query(&self, cx: &Cx, notes: &mut Vec<String>) -> Result<GrepQuery, Failure> {
-        let mut paths = Vec::new();
+        let (mut paths, mut names) = (Vec::new(), Vec::new());
         for folder in self.folders() {
             match cx.place.target(&folder)?.location {
                 Location::Disk(path) => paths.push(path),
-                Location::Virtual(uri) => {
-                    notes.push(format!("{uri} is searched with all open documents"))
-                }
+                Location::Virtual(name) => names.push(name),
             }
         }
         let around = self.context_lines.or(self.around).unwrap_or(0);
@@ -177,6 +180,7 @@ impl Grep {
             },
             scope: GrepScope {
                 paths,
+                names,
                 globs: self.glob.iter().chain(&self.includes).cloned().collect(),
                 types: self.r#type.iter().cloned().collect(),
                 include_ignored: self.include_ignored,
@@ -198,11 +202,13 @@ impl Grep {
                 matches: match self.limit() {
                     usize::MAX => 0,
                     // One more than shown tells whether there is more; the newest need all.
-                    limit if self.output_mode == Mode::Content => self.skip() + limit + 1,
+                    limit if self.output_mode == Mode::Content => {
+                        self.skip().saturating_add(limit).saturating_add(1)
+                    }
                     _ => 0,
                 },
                 line_bytes: LINE,
-                ..GrepLimits::default()
+                bytes: FOUND,
             },
         })
     }
@@ -220,59 +226,16 @@ impl Grep {
     }
 
     fn shown(&self, cx: &Cx, found: &GrepResult, mut notes: Vec<String>) -> String {
-        let rows = match self.output_mode {
-            Mode::FilesWithMatches => found
-                .files
-                .iter()
-                .map(|it| vec![Row::whole(cx.place.shown(&it.location))])
-                .collect(),
-            Mode::CountMatches => found
-                .files
-                .iter()
-                .map(|it| {
-                    vec![Row::whole(format!("{}:{}", cx.place.shown(&it.location), it.matches))]
-                })
-                .collect(),
-            Mode::Content => found.files.iter().map(|it| self.lines(cx, it)).collect::<Vec<_>>(),
+        let (text, rest) = match self.output_mode {
+            Mode::Content => self.content(cx, found, &mut notes),
+            Mode::FilesWithMatches | Mode::CountMatches => self.rows(cx, found),
         };
-        let mut text = String::new();
-        let mut skipped = 0;
-        let mut shown = 0;
-        let mut more = found.truncated;
-        'files: for group in rows {
-            for row in group {
-                if row.counts && skipped < self.skip() {
-                    skipped += 1;
-                    continue;
-                }
-                if row.counts && self.limit() <= shown {
-                    more = true;
-                    break 'files;
-                }
-                if skipped < self.skip() {
-                    continue;
-                }
-                if BYTES < text.len() + row.text.len() {
-                    more = true;
-                    notes.push(
-                        "the result was cut at 100 KB; narrow the pattern, path or glob".into(),
-                    );
-                    break 'files;
-                }
-                shown += usize::from(row.counts);
-                text.push_str(&row.text);
-                text.push('\n');
-            }
-        }
-        self.mark_seen(cx, found);
-        if shown == 0 && found.files.is_empty() {
+        let mut text = text;
+        if found.files.is_empty() {
             text.push_str("No matches found.\n");
         }
-        if more {
-            text.push_str(&format!(
-                "[there is more; use offset={} to go on, or narrow the pattern, path or glob]\n",
-                self.skip() + shown
-            ));
+        if let Some(rest) = rest {
+            text.push_str(&format!("[{rest}]\n"));
         }
         if 0 < found.sensitive {
             text.push_str(&format!("[{} sensitive files left out]\n", found.sensitive));
@@ -283,38 +246,96 @@ impl Grep {
         text
     }
 
-    fn lines(&self, cx: &Cx, file: &GrepFile) -> Vec<Row> {
-        let path = cx.place.shown(&file.location);
-        let numbers = self.numbers.unwrap_or(true);
-        let mut rows = Vec::new();
-        let mut last: Option<u64> = None;
-        for line in &file.lines {
-            if last.is_some_and(|it| it + 1 < line.number)
-                && file.lines.iter().any(|it| it.is_context)
-            {
-                rows.push(Row { text: "--".into(), counts: false });
-            }
-            last = Some(line.number);
-            let mark = if line.is_context { '-' } else { ':' };
-            let text = match numbers {
-                true => format!("{path}{mark}{}{mark}{}", line.number, line.text),
-                false => format!("{path}{mark}{}", line.text),
-            };
-            rows.push(Row { text, counts: !line.is_context });
+    /// Matching lines, and what is to be said of the rest.
+    fn content(
+        &self,
+        cx: &Cx,
+        found: &GrepResult,
+        notes: &mut Vec<String>,
+    ) -> (String, Option<String>) {
+        let files: Vec<layout::File<'_>> = found
+            .files
+            .iter()
+            .map(|file| layout::File {
+                name: layout::name(cx.place.shown(&file.location)),
+                lines: file.lines.iter().map(line_of).collect(),
+            })
+            .collect();
+        let numbers = match self.numbers {
+            Some(false) => Numbers::Hidden,
+            Some(true) | None => Numbers::Shown,
+        };
+        let window = Window { skip: self.skip(), limit: self.limit(), bytes: BYTES };
+        let layout = layout::lines(&files, numbers, window);
+        self.mark_seen(cx, found, &layout.whole);
+        if layout.full {
+            notes.push("the result was cut at 100 KB; narrow the pattern, path or glob".into());
         }
-        rows
+        if layout.shed {
+            notes.push(
+                "surrounding lines of later matches were left out for want of room; ask for fewer"
+                    .into(),
+            );
+        }
+        let more = layout.more || found.truncated;
+        let rest = if layout.shown == 0 && 0 < layout.skipped {
+            Some(beyond(self.skip(), layout.skipped))
+        } else {
+            more.then(|| {
+                let next = self.skip() + layout.shown;
+                format!(
+                    "there is more; use offset={next} to go on, or narrow the pattern, path or glob"
+                )
+            })
+        };
+        (layout.text, rest)
     }
 
-    /// Lines shown here may be edited.
-    fn mark_seen(&self, cx: &Cx, found: &GrepResult) {
-        if self.output_mode != Mode::Content {
-            return;
+    /// Files or counts, and what is to be said of the rest.
+    fn rows(&self, cx: &Cx, found: &GrepResult) -> (String, Option<String>) {
+        let total = found.files.len();
+        let mut text = String::new();
+        let mut shown = 0;
+        for file in found.files.iter().skip(self.skip()).take(self.limit()) {
+            let name = layout::name(cx.place.shown(&file.location));
+            let row = match self.output_mode {
+                Mode::CountMatches => format!("{name}:{}\n", file.matches),
+                Mode::FilesWithMatches | Mode::Content => format!("{name}\n"),
+            };
+            if BYTES < text.len() + row.len() {
+                break;
+            }
+            text.push_str(&row);
+            shown += 1;
         }
-        for file in &found.files {
+        if self.output_mode == Mode::CountMatches && 0 < total {
+            text.push_str(&format!("total: {} in {}\n", counted(found), files(total)));
+        }
+        let next = self.skip() + shown;
+        let or_more = if found.truncated { " or more" } else { "" };
+        let rest = if shown == 0 && 0 < total {
+            Some(beyond(self.skip(), total))
+        } else {
+            (next < total || found.truncated).then(|| {
+                format!(
+                    "{shown} of {total}{or_more} files; use offset={next} to go on, or narrow the pattern, path or glob"
+                )
+            })
+        };
+        (text, rest)
+    }
+
+    /// Lines shown here may be edited, if they still are what was shown.
+    fn mark_seen(&self, cx: &Cx, found: &GrepResult, shown: &[(usize, u64)]) {
+        for group in shown.chunk_by(|a, b| a.0 == b.0) {
+            let Some(file) = group.first().and_then(|(at, _)| found.files.get(*at)) else {
+                continue;
+            };
             let Ok(snapshot) = cx.vfs.snapshot(&file.location) else { continue };
             let text = &snapshot.rope;
-            for line in file.lines.iter().filter(|it| !it.cut) {
-                let Ok(number) = usize::try_from(line.number) else { continue };
+            for (_, number) in group {
+                let line = file.lines.iter().find(|line| line.number == *number);
+                let (Some(line), Ok(number)) = (line, usize::try_from(*number)) else { continue };
                 if number == 0 || text.len_lines() < number {
                     continue;
                 }
@@ -324,23 +345,35 @@ impl Grep {
                 } else {
                     text.len_bytes()
                 };
-                cx.session.seen.show(&file.location, text, start..end);
+                let now = text.byte_slice(start..end).to_string();
+                if now.trim_end_matches(['\n', '\r']) == line.text.trim_end_matches('\r') {
+                    cx.session.seen.show(&file.location, text, start..end);
+                }
             }
         }
     }
 }
 
-/// One line of the result.
-struct Row {
-    text: String,
-    /// Whether it counts for the limit.
-    counts: bool,
+fn line_of(line: &GrepLine) -> layout::Line<'_> {
+    layout::Line {
+        number: line.number,
+        text: &line.text,
+        is_context: line.is_context,
+        cut_before: 0 < line.cut_before,
+        cut_after: 0 < line.cut_after,
+    }
 }
 
-impl Row {
-    fn whole(text: String) -> Row {
-        Row { text, counts: true }
-    }
+fn beyond(offset: usize, total: usize) -> String {
+    format!("nothing at offset={offset}: there are {total}")
+}
+
+fn files(count: usize) -> String {
+    if count == 1 { "1 file".into() } else { format!("{count} files") }
+}
+
+fn counted(found: &GrepResult) -> String {
+    if found.matches == 1 { "1 match".into() } else { format!("{} matches", found.matches) }
 }
 
 fn summary(found: &GrepResult) -> String {
@@ -348,6 +381,6 @@ fn summary(found: &GrepResult) -> String {
     match found.files.len() {
         0 => "nothing found".into(),
         1 => format!("{}{more} in 1 file", found.matches),
-        files => format!("{}{more} in {files} files", found.matches),
+        count => format!("{}{more} in {count} files", found.matches),
     }
 }

@@ -303,7 +303,7 @@ fn targets(
             Err(_) if targets.overlay.unborn(&path).next().is_some() => {
                 targets.add_folder(vfs, &path, query, types.as_ref(), cancelled)?;
             }
-            Err(_) if query.scope.paths.len() == 1 => {
+            Err(_) if query.scope.paths.iter().all(|path| is_missing(&targets.overlay, path)) => {
                 let similar =
                     vfs.similar(&path).iter().map(|path| path.display().to_string()).collect();
                 return Err(QueryError::NoSuchPath { path, similar });
@@ -312,6 +312,13 @@ fn targets(
         }
         if targets.cancelled {
             return Ok(targets);
+        }
+    }
+    for name in &query.scope.names {
+        if targets.overlay.named(name).is_some() {
+            targets.list.push(Target::Named(Location::Virtual(name.clone())));
+        } else {
+            targets.notes.push(format!("{name} is not open"));
         }
     }
     if query.scope.include_virtual {
@@ -437,6 +444,13 @@ impl Targets {
         }
         Ok(())
     }
+}
+
+fn is_missing(overlay: &Overlay, path: &Path) -> bool {
+    let path = crate::normalize(path);
+    disk::stat(&path).is_err()
+        && overlay.at(&path).is_none()
+        && overlay.unborn(&path).next().is_none()
 }
 
 fn is_of(types: Option<&Types>, path: &Path) -> bool {

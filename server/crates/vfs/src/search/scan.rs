@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -148,7 +149,7 @@ fn matcher(pattern: &GrepPattern) -> Result<RegexMatcher, QueryError> {
 #[derive(Default)]
 pub(super) struct Hits {
     pub lines: Vec<GrepLine>,
-    /// Matching lines, whether or not they are kept.
+    /// Matching lines, whether or not they are kept; matches where they are counted.
     pub matches: u64,
     /// A limit ended the search in this text.
     pub truncated: bool,
@@ -345,6 +346,27 @@ impl<'a> Lines<'a> {
     fn new(pattern: &'a Pattern) -> Lines<'a> {
         Lines { pattern, hits: Hits::default(), is_binary: false }
     }
+
+    /// Matches in lines that have some.
+    fn count(&self, lines: &[u8]) -> u64 {
+        let mut text = lines;
+        if !self.pattern.multiline {
+            text = text.strip_suffix(b"\n").unwrap_or(text);
+            if self.pattern.crlf {
+                text = text.strip_suffix(b"\r").unwrap_or(text);
+            }
+        }
+        let mut count = 0;
+        let counted = self.pattern.matcher.find_iter(text, |found| {
+            let is_within = found.start() < lines.len();
+            count += u64::from(is_within);
+            is_within
+        });
+        if let Err(error) = counted {
+            tracing::warn!(%error, "matches could not be counted");
+        }
+        count.max(1)
+    }
     fn push(&mut self, number: u64, line: &[u8], kind: Kind) {
         let column = match kind {
             Kind::Context => None,
@@ -355,14 +377,16 @@ impl<'a> Lines<'a> {
         let line = String::from_utf8_lossy(line);
         let line = line.strip_suffix('\n').unwrap_or(&line);
         let line = line.strip_suffix('\r').unwrap_or(line);
-        let (text, cut) = around(line, column.unwrap_or(0), self.pattern.max_line_bytes);
+        let kept = around(line, column.unwrap_or(0), self.pattern.max_line_bytes);
+        let text = &line[kept.clone()];
         self.hits.bytes += text.len();
         self.hits.lines.push(GrepLine {
             number,
             text: text.to_owned(),
             is_context: column.is_none(),
             column: column.unwrap_or(0),
-            cut,
+            cut_before: kept.start,
+            cut_after: line.len() - kept.end,
         });
     }
 }
@@ -373,13 +397,12 @@ enum Kind {
 }
 
 /// The part of a line around `column` that has at most `max` bytes.
-fn around(line: &str, column: usize, max: usize) -> (&str, bool) {
+fn around(line: &str, column: usize, max: usize) -> Range<usize> {
     if line.len() <= max {
-        return (line, false);
+        return 0..line.len();
     }
     let start = floor(line, column.saturating_sub(max / 4).min(line.len() - max));
-    let end = floor(line, start + max);
-    (&line[start..end], true)
+    start..floor(line, start + max)
 }
 
 impl Sink for Lines<'_> {
@@ -392,7 +415,7 @@ impl Sink for Lines<'_> {
                 return Ok(false);
             }
             GrepMode::Count => {
-                self.hits.matches += 1;
+                self.hits.matches += self.count(found.bytes());
                 return Ok(true);
             }
             GrepMode::Lines => {}

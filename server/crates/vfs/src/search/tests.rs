@@ -369,14 +369,49 @@ fn a_missing_path_is_an_error_alone_and_a_note_among_others() {
     let among = case.at(&["main.rs", "none"], "x");
     let result = case.grep(&among);
     assert_eq!((result.files.len(), result.notes.len()), (1, 1));
+    let none = case.at(&["mian.rs", "none"], "x");
+    assert!(case.vfs.grep(&none, &|| false).unwrap_err().to_string().contains("main.rs"));
 }
 
 #[test]
 fn long_lines_are_cut_around_the_match() {
     let case = case(&[("a", &format!("{}foo{}", "x".repeat(5_000), "é".repeat(5_000)))]);
     let line = case.grep(&case.query("foo")).files[0].lines[0].clone();
-    assert!(line.cut && line.text.len() <= 2_000 && line.text.contains("foo"));
+    assert!(!line.is_whole() && line.text.len() <= 2_000 && line.text.contains("foo"));
     assert_eq!(line.column, 5_000);
+    assert_eq!(line.cut_before + line.text.len() + line.cut_after, 5_000 + 3 + 10_000);
+    let whole = case.grep(&case.with("foo", |query| query.limits.line_bytes = 20_000));
+    assert!(whole.files[0].lines[0].is_whole());
+}
+
+#[test]
+fn matches_are_counted_one_by_one() {
+    let case = case(&[("a", "foo foo\nx foo\nbar\n"), ("b", "foo\nfoo")]);
+    let count = |pattern: &str, multiline: bool| {
+        let query = case.with(pattern, |query| {
+            query.mode = GrepMode::Count;
+            query.pattern.multiline = multiline;
+        });
+        case.grep(&query).files.iter().map(|file| file.matches).collect::<Vec<_>>()
+    };
+    assert_eq!(count("foo", false), [3, 2]);
+    assert_eq!(count("foo", true), [3, 2]);
+    assert_eq!(count("foo\nx", true), [1]);
+}
+
+#[test]
+fn a_document_without_a_path_is_searched_by_its_name() {
+    let case = case(&[("a", "foo\n")]);
+    for name in ["untitled:One", "untitled:Two"] {
+        case.vfs.open(Location::Virtual(name.to_owned()), "text", 1, "foo\n");
+    }
+    let query = case.with("foo", |query| {
+        query.scope.paths.clear();
+        query.scope.include_virtual = false;
+        query.scope.names = vec!["untitled:Two".to_owned(), "untitled:None".to_owned()];
+    });
+    assert_eq!(case.names(&query), ["untitled:Two"]);
+    assert!(case.grep(&query).notes[0].contains("untitled:None"));
 }
 
 #[test]
@@ -442,8 +477,8 @@ fn a_cancelled_search_ends() {
 
 #[test]
 fn a_slow_pattern_does_not_hold_up_the_end_of_a_search() {
-    let case = case(&[("a.txt", &"word after word and no end ".repeat(400_000))]);
-    let query = case.with("(\\w+ ?){20,60}\\.\\.", |query| query.pattern.multiline = true);
+    let case = case(&[("a.txt", &"word after word and no end ".repeat(1_500_000))]);
+    let query = case.with("([a-z]+ )+[.]", |query| query.pattern.multiline = true);
     let (began, wanted) = (std::time::Instant::now(), std::time::Duration::from_millis(200));
     let result = case.vfs.grep(&query, &|| began.elapsed() > wanted).unwrap();
     let late = began.elapsed().saturating_sub(wanted);

@@ -44,7 +44,7 @@ fn is_ours(path: &[u8]) -> bool {
 
 type Hits = BTreeSet<(Vec<u8>, u64)>;
 
-/// Files and line numbers `rg` finds, or files and counts with `-c`.
+/// Files and line numbers `rg` finds, or files and counts.
 fn rg_hits(root: &Path, args: &[&str]) -> Option<Hits> {
     let output = rg(root, args)?;
     let hits = output.split(|byte| *byte == b'\n').filter_map(|line| {
@@ -113,10 +113,7 @@ fn readable<T: Clone>(hits: &BTreeSet<(Vec<u8>, T)>) -> Vec<(String, T)> {
 #[track_caller]
 fn check_same(case: &Case, pattern: &GrepPattern, scope: impl Fn(&mut GrepScope), flags: &[&str]) {
     check_mode(case, pattern, GrepMode::Lines, &scope, flags);
-    // Across lines `rg` counts lines in one version and matches in another.
-    if !pattern.multiline {
-        check_mode(case, pattern, GrepMode::Count, &scope, flags);
-    }
+    check_mode(case, pattern, GrepMode::Count, &scope, flags);
 }
 
 #[track_caller]
@@ -138,7 +135,7 @@ fn check_mode(
         args.extend(["-U", "--multiline-dotall"]);
     }
     args.extend(["-e", &pattern.text]);
-    args.push(if mode == GrepMode::Count { "-c" } else { "-n" });
+    args.push(if mode == GrepMode::Count { "--count-matches" } else { "-n" });
     let theirs = rg_hits(case.folder.path(), &args);
     let query = case.with(&pattern.text, |query| {
         query.pattern = pattern.clone();
@@ -179,7 +176,9 @@ fn check_tree(case: &Case) {
         "\\s$",
     ] {
         check_same(case, &pattern(text), |_| (), &[]);
-        check_same(case, &GrepPattern { ignore_case: true, ..pattern(text) }, |_| (), &[]);
+        if ["foo", "f.o", "é"].contains(&text) {
+            check_same(case, &GrepPattern { ignore_case: true, ..pattern(text) }, |_| (), &[]);
+        }
         check_same(case, &pattern(text), |it| it.include_ignored = true, &["--no-ignore"]);
     }
     for text in ["foo\\nbar", "foo.bar", "(?s:foo.*qux)", "foo$\\n^bar"] {
@@ -319,7 +318,7 @@ fn encodings_line_ends_and_long_lines() {
         let mark = std::iter::once(0xFEFF).chain(text.encode_utf16());
         mark.flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
     };
-    let long = format!("{}foo{}\nbar\n", "x".repeat(70_000), "y".repeat(70_000));
+    let long = format!("{}foo{}\nbar\n", "x".repeat(7_000), "y".repeat(7_000));
     let files: [(&str, Vec<u8>); 14] = [
         ("le.txt", wide("foo\nbar é\nxx foo\n", false)),
         ("be.rs", wide("é\r\nfoo bar\r\n", true)),
@@ -356,7 +355,7 @@ fn a_binary_file_is_left_out_even_where_it_matches_first() {
     let huge = [b"foo\n".as_slice(), &b"line\n".repeat(2_000_000), b"\0\n"].concat();
     fs::write(case.path("later.bin"), huge).unwrap();
     let query = case.with("foo", |query| query.mode = GrepMode::Count);
-    let theirs = rg_hits(case.folder.path(), &["-c", "-e", "foo"]).unwrap();
+    let theirs = rg_hits(case.folder.path(), &["--count-matches", "-e", "foo"]).unwrap();
     assert_eq!(readable(&our_hits(&case, &query).unwrap()), readable(&theirs));
     assert_eq!(case.names(&case.query("foo")), ["a.txt"]);
 }

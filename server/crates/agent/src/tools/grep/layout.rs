@@ -1,0 +1,266 @@
+//! How found lines are laid out in a bounded text.
+//!
+//! Matches come first: context is shown as long as it takes no room from a match, windows whole from the top, and what
+//! was left out is said. Tells which lines were shown whole, since only these may be edited.
+
+use std::fmt::Write;
+
+/// Lines of context longer than this are shortened.
+const CONTEXT_BYTES: usize = 256;
+
+/// What of the rows is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Matches skipped first.
+    pub skip: usize,
+    /// Matches shown at most.
+    pub limit: usize,
+    /// Bytes shown at most.
+    pub bytes: usize,
+}
+
+/// A file and its lines, in order.
+pub struct File<'a> {
+    pub name: String,
+    pub lines: Vec<Line<'a>>,
+}
+
+/// A line of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    pub number: u64,
+    pub text: &'a str,
+    pub is_context: bool,
+    pub cut_before: bool,
+    pub cut_after: bool,
+}
+
+/// How a line begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Numbers {
+    Shown,
+    Hidden,
+}
+
+/// The text, and what became of the rest.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    pub text: String,
+    /// Matches shown.
+    pub shown: usize,
+    /// Matches passed over, those to be skipped among them.
+    pub skipped: usize,
+    /// There are matches after the last one shown.
+    pub more: bool,
+    /// The bytes ended it.
+    pub full: bool,
+    /// Context was left out for want of room.
+    pub shed: bool,
+    /// Lines shown whole: the file's index and the line's number.
+    pub whole: Vec<(usize, u64)>,
+}
+
+/// Lays out the lines of files.
+pub fn lines(files: &[File<'_>], numbers: Numbers, window: Window) -> Layout {
+    let mut layout = Layout::default();
+    let matches = matches_only(files, numbers, window);
+    let mut spare = window.bytes.saturating_sub(matches);
+    for (index, file) in files.iter().enumerate() {
+        let has_context = file.lines.iter().any(|line| line.is_context);
+        let mut last = None;
+        for (at, line) in file.lines.iter().enumerate() {
+            if line.is_context {
+                // Context belongs to the match it is next to; what surrounds skipped ones is skipped too.
+                if layout.shed || !is_near_shown(file, at, &layout, window) {
+                    continue;
+                }
+            } else if layout.skipped < window.skip {
+                layout.skipped += 1;
+                continue;
+            } else if layout.shown == window.limit {
+                layout.more = true;
+                return layout;
+            }
+            let row = row(file, line, numbers);
+            let gap = has_context && last.is_some_and(|last| last + 1 < line.number);
+            let cost = row.len() + if gap { 3 } else { 0 };
+            if line.is_context {
+                if cost > spare {
+                    layout.shed = true;
+                    continue;
+                }
+                spare -= cost;
+            } else if window.bytes < layout.text.len() + cost {
+                (layout.more, layout.full) = (true, true);
+                return layout;
+            }
+            if gap {
+                layout.text.push_str("--\n");
+            }
+            layout.text.push_str(&row);
+            layout.shown += usize::from(!line.is_context);
+            if !line.cut_before && !line.cut_after && !is_shortened(line) {
+                layout.whole.push((index, line.number));
+            }
+            last = Some(line.number);
+        }
+    }
+    layout
+}
+
+/// A path as the model can read it back: one whose characters would be mistaken for the layout's stands in quotes.
+pub fn name(path: String) -> String {
+    let odd = |c: char| c.is_control() || c == ':' || c == '"' || c == '\u{FFFD}';
+    if path.starts_with(char::is_whitespace)
+        || path.ends_with(char::is_whitespace)
+        || path.contains(odd)
+    {
+        format!("{path:?}")
+    } else {
+        path
+    }
+}
+
+/// Bytes of the matches that would be shown, with what sets them apart.
+fn matches_only(files: &[File<'_>], numbers: Numbers, window: Window) -> usize {
+    let lines = files.iter().flat_map(|file| file.lines.iter().map(move |line| (file, line)));
+    let matches = lines.filter(|(_, line)| !line.is_context).skip(window.skip).take(window.limit);
+    matches.map(|(file, line)| row(file, line, numbers).len() + 3).sum()
+}
+
+/// Whether the nearest match before or after a line of context is one that is shown.
+fn is_near_shown(file: &File<'_>, at: usize, layout: &Layout, window: Window) -> bool {
+    let touches = |a: &Line<'_>, b: &Line<'_>| a.number.abs_diff(b.number) == 1;
+    let mut before = file.lines[..=at].windows(2).rev();
+    let reaches_back = before
+        .by_ref()
+        .take_while(|pair| touches(&pair[0], &pair[1]))
+        .any(|pair| !pair[0].is_context);
+    let mut after = file.lines[at..].windows(2);
+    let reaches_on = after
+        .by_ref()
+        .take_while(|pair| touches(&pair[0], &pair[1]))
+        .any(|pair| !pair[1].is_context);
+    let earlier = reaches_back && layout.shown > 0;
+    let later = reaches_on && layout.skipped >= window.skip && layout.shown < window.limit;
+    earlier || later
+}
+
+fn row(file: &File<'_>, line: &Line<'_>, numbers: Numbers) -> String {
+    let mark = if line.is_context { '-' } else { ':' };
+    let mut row = format!("{}{mark}", file.name);
+    if numbers == Numbers::Shown {
+        // Writing to a string does not fail.
+        let _ = write!(row, "{}{mark}", line.number);
+    }
+    let text = if is_shortened(line) { shortened(line.text) } else { line.text };
+    let dots = |cut: bool| if cut { "…" } else { "" };
+    row.push_str(dots(line.cut_before));
+    row.push_str(text);
+    row.push_str(dots(line.cut_after || is_shortened(line)));
+    row.push('\n');
+    row
+}
+
+fn is_shortened(line: &Line<'_>) -> bool {
+    line.is_context && line.text.len() > CONTEXT_BYTES
+}
+
+fn shortened(text: &str) -> &str {
+    let end = (0..=CONTEXT_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of one file: `4:` a match, `5-` context.
+    fn file<'a>(name: &str, lines: &[(u64, char, &'a str)]) -> File<'a> {
+        let line = |(number, mark, text): &(u64, char, &'a str)| Line {
+            number: *number,
+            text,
+            is_context: *mark == '-',
+            cut_before: false,
+            cut_after: false,
+        };
+        File { name: name.into(), lines: lines.iter().map(line).collect() }
+    }
+
+    fn twelve() -> Vec<File<'static>> {
+        let lines = [
+            (3, '-', "3"),
+            (4, ':', "4"),
+            (5, '-', "5"),
+            (7, '-', "7"),
+            (8, ':', "8"),
+            (9, ':', "9"),
+            (10, '-', "10"),
+        ];
+        vec![file("f", &lines)]
+    }
+
+    const ALL: Window = Window { skip: 0, limit: usize::MAX, bytes: usize::MAX };
+
+    #[track_caller]
+    fn check(files: &[File<'_>], window: Window, expected: &[&str]) -> Layout {
+        let layout = lines(files, Numbers::Shown, window);
+        assert_eq!(layout.text.lines().collect::<Vec<_>>(), expected);
+        assert!(layout.text.len() <= window.bytes);
+        layout
+    }
+
+    #[test]
+    fn near_matches_share_a_window() {
+        let expected = ["f-3-3", "f:4:4", "f-5-5", "--", "f-7-7", "f:8:8", "f:9:9", "f-10-10"];
+        let layout = check(&twelve(), ALL, &expected);
+        assert_eq!((layout.shown, layout.more, layout.shed), (3, false, false));
+        assert_eq!(layout.whole.len(), 7);
+    }
+
+    #[test]
+    fn pages_have_the_context_of_their_own_matches() {
+        let first = Window { limit: 1, ..ALL };
+        assert!(check(&twelve(), first, &["f-3-3", "f:4:4", "f-5-5"]).more);
+        let second = Window { skip: 1, limit: 1, ..ALL };
+        let layout = check(&twelve(), second, &["f-7-7", "f:8:8"]);
+        assert_eq!((layout.skipped, layout.more), (1, true));
+        let last = Window { skip: 2, ..ALL };
+        check(&twelve(), last, &["f:9:9", "f-10-10"]);
+        let beyond = Window { skip: 9, ..ALL };
+        assert_eq!(check(&twelve(), beyond, &[]).skipped, 3);
+    }
+
+    #[test]
+    fn context_gives_way_to_matches() {
+        // The first window whole, the second in part, every match.
+        let room = |bytes| Window { bytes, ..ALL };
+        let layout =
+            check(&twelve(), room(45), &["f-3-3", "f:4:4", "f-5-5", "--", "f:8:8", "f:9:9"]);
+        assert!(layout.shed && !layout.more);
+        let layout = check(&twelve(), room(28), &["f:4:4", "--", "f:8:8", "f:9:9"]);
+        assert!(layout.shed && !layout.more);
+        let layout = check(&twelve(), room(7), &["f:4:4"]);
+        assert!(layout.more && layout.full && layout.shown == 1);
+    }
+
+    #[test]
+    fn long_context_and_cut_lines_say_so_and_are_not_whole() {
+        let long = "é".repeat(200);
+        let mut files = vec![file("f", &[(1, '-', &long), (2, ':', "match")])];
+        files[0].lines[1].cut_before = true;
+        let layout = lines(&files, Numbers::Hidden, ALL);
+        assert_eq!(layout.text, format!("f-{}…\nf:…match\n", "é".repeat(128)));
+        assert!(layout.whole.is_empty());
+    }
+
+    #[test]
+    fn names_that_would_be_mistaken_are_quoted() {
+        for plain in ["a b/c.rs", "src/é.rs", "a-1-b"] {
+            assert_eq!(name(plain.into()), plain);
+        }
+        assert_eq!(name("a:1:b".into()), "\"a:1:b\"");
+        assert_eq!(name("a\nb".into()), "\"a\\nb\"");
+        assert_eq!(name(" a".into()), "\" a\"");
+    }
+}
