@@ -254,6 +254,7 @@ local function draw(buf, file, hunk, place, layout)
     local row = first + part.row
     local sign, sign_group = sign_of(part, hunk)
     local said = index == 1 and (note or ending) or nil
+    local is_shown_removed = #part.old > 0 and not layout.side_by_side
     if part.count > 0 then
       if not layout.side_by_side then
         mark(row, 0, {
@@ -280,15 +281,13 @@ local function draw(buf, file, hunk, place, layout)
           })
         end
       end
-      if said then
-        mark(row, 0, { virt_text = { { ' ' .. said, note_group } }, hl_mode = 'combine' })
+      if said and not is_shown_removed then
+        mark(row, 0, { virt_text = { { ' ' .. said .. ' ', note_group } }, hl_mode = 'replace' })
       end
     end
     local at_end = row >= count
-    if #part.old > 0 and not layout.side_by_side then
-      local gone = part.count == 0
-      local virtual, wide =
-        removed.lines(part, layout.width, vim.bo[buf].tabstop, gone and said or nil, note_group)
+    if is_shown_removed then
+      local virtual, wide = removed.lines(part, layout.width, vim.bo[buf].tabstop, said, note_group)
       widest = math.max(widest, wide)
       mark(at_end and count - 1 or row, 0, {
         virt_lines = virtual,
@@ -393,6 +392,16 @@ local function uncover(buf, top)
   end
 end
 
+--- Virtual lines at a window's lower edge may else stay as they were.
+---@param buf integer
+local function repaint(buf)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    if api.nvim__redraw then
+      api.nvim__redraw({ win = win, valid = false })
+    end
+  end
+end
+
 local watching = false
 local watch_widths ---@type fun()
 
@@ -410,6 +419,7 @@ function watch_widths()
         local wraps = canvases[buf] == canvas and layout_of(buf).width
         if wraps and wraps ~= canvas.width then
           M.show(buf, canvas.file)
+          repaint(buf)
         end
       end)
     end

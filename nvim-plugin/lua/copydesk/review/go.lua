@@ -43,7 +43,7 @@ local function open(file)
   end
   local buf = review.buffer(file)
   if not buf then
-    buf = vim.fn.bufadd(vim.uri_to_fname(file.uri))
+    buf = vim.fn.bufadd(vim.fn.fnamemodify(vim.uri_to_fname(file.uri), ':.'))
     vim.bo[buf].buflisted = true
   end
   if buf ~= api.nvim_get_current_buf() then
@@ -55,10 +55,11 @@ local function open(file)
   return nil
 end
 
---- Goes to a hunk of a file: by number, from the end where negative.
+--- Goes to a hunk of a file, and says which of how many it is.
 ---@param file copydesk.protocol.ReviewFile
----@param number integer
-local function go(file, number)
+---@param number integer of the file's hunks
+---@param of_all string its number of all files' hunks
+local function go(file, number, of_all)
   local from = api.nvim_get_current_buf()
   vim.cmd("normal! m'")
   local problem = open(file)
@@ -81,7 +82,7 @@ local function go(file, number)
   local name = vim.fn.fnamemodify(vim.uri_to_fname(file.uri), ':~:.')
   local message = ('hunk %d of %d%s'):format(number, #list, state)
   if from ~= api.nvim_get_current_buf() or #review.files() > 1 then
-    message = name .. ': ' .. message
+    message = ('%s: %s, %s in all'):format(name, message, of_all)
   end
   api.nvim_echo({ { message } }, false, {})
 end
@@ -95,7 +96,8 @@ function M.step(count)
       log.tell(problem)
       return
     end
-    local all, here = {}, nil ---@type copydesk.review.Located[], integer?
+    local all = {} ---@type { file: copydesk.protocol.ReviewFile, number: integer }[]
+    local here ---@type integer?
     local buf, row = api.nvim_get_current_buf(), api.nvim_win_get_cursor(0)[1] - 1
     local current, uri = review.file(buf), review.uri(buf)
     local before = 0 -- hunks before the cursor
@@ -124,7 +126,7 @@ function M.step(count)
       at = before + 1 + count
     end
     at = (at - 1) % #all + 1
-    go(all[at].file, all[at].number)
+    go(all[at].file, all[at].number, ('%d of %d'):format(at, #all))
   end)
 end
 

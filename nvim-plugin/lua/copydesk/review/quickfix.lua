@@ -45,9 +45,10 @@ local function items()
   local list = {}
   for _, file in ipairs(review.files()) do
     local buf = review.buffer(file)
-    local name
+    local name, shown
     if file.change == 'delete' then
       name = require('copydesk.review.base').name(file.uri)
+      shown = vim.fn.fnamemodify(vim.uri_to_fname(file.uri), ':~:.')
     elseif not buf then
       name = vim.uri_to_fname(file.uri)
     end
@@ -55,6 +56,7 @@ local function items()
       list[#list + 1] = {
         bufnr = buf,
         filename = name,
+        module = shown,
         lnum = located.first + 1,
         text = describe(located),
         user_data = { hunkId = located.hunk.hunkId },

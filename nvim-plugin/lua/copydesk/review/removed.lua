@@ -81,7 +81,7 @@ end
 ---@param tabstop integer
 ---@param note string? said behind the first
 ---@param note_group string
----@return [string, string|string[]][][] lines, integer widest
+---@return [string, string][][] lines, integer widest
 function M.lines(part, wrap_at, tabstop, note, note_group)
   local virtual, widest = {}, 0
   local edge = math.max(vim.o.columns, 200)
@@ -102,9 +102,9 @@ function M.lines(part, wrap_at, tabstop, note, note_group)
         last = {}
         rows[#rows + 1] = last
       end
-      last[#last + 1] = { '  ' .. gone, { 'CopydeskReviewDelete', 'CopydeskReviewNote' } }
+      last[#last + 1] = { ' ' .. gone .. (note and ',' or ' '), 'CopydeskReviewNote' }
       if note then
-        last[#last + 1] = { ', ' .. note, { 'CopydeskReviewDelete', note_group } }
+        last[#last + 1] = { ' ' .. note .. ' ', note_group }
       end
     end
     last[#last + 1] = { (' '):rep(edge), 'CopydeskReviewDelete' }
