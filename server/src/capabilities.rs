@@ -263,6 +263,7 @@ mod tests {
     fn a_client_that_says_nothing_can_nothing() {
         let client = client(json!({"capabilities": {}}));
         assert!(client.markers.is_none() && !client.applies_edits && !client.shows_messages);
+        assert!(!client.can_review() && !client.edits_notebooks());
         assert_eq!(client.counting.breaks, LineBreaks::Lsp);
         let result = serde_json::to_value(client.initialize_result()).unwrap();
         let commands = &result["capabilities"]["executeCommandProvider"]["commands"];

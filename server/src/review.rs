@@ -294,8 +294,13 @@ impl Table {
         let known = self.ledger.current(location)?;
         let on_disk = || location.path().is_some_and(|path| vfs.link_stat(path).is_ok());
         if self.ledger.existence(location) == Some(Existence::Deleted) {
-            // The editor may still show the text of a file that is gone.
-            return if on_disk() { self.forget(location) } else { None };
+            // The editor may still show the text of a file that is gone; what has no file is there
+            // as long as it is shown.
+            let is_back = match location {
+                Location::Disk(_) => on_disk(),
+                Location::Virtual(_) => vfs.is_open(location),
+            };
+            return if is_back { self.forget(location) } else { None };
         }
         if let Some(open) = vfs.open_snapshot(location) {
             return self.follow_open(vfs, location, &open);
@@ -304,7 +309,9 @@ impl Table {
         match location.path().map(|path| vfs.disk_snapshot(path)) {
             Some(Ok(now)) if now.rope == *known => None,
             Some(Ok(now)) => Some(self.ledger.reopened(location, &now.rope)),
-            Some(Err(_)) if on_disk() || !self.ledger.is_pending(location) => None,
+            Some(Err(_)) if on_disk() => None,
+            // What was decided can still be undone.
+            Some(Err(_)) | None if !self.ledger.is_pending(location) => None,
             Some(Err(_)) | None => self.forget(location),
         }
     }

@@ -174,12 +174,26 @@ fn cells_are_pending_and_each_can_be_rejected() {
         assert_eq!(resolved["conflicts"], json!([]), "{change}: {resolved}");
         assert_eq!(texts(&editor), ["print(1)", "Title"], "{change}");
         assert_eq!(listed(&editor), json!([]), "{change}");
-        // A cell that was taken out has no document any more to keep its decision with.
-        if change != "add" {
-            editor.request("copydesk/review/undo", json!({ "undoToken": resolved["undoToken"] }));
-            assert_eq!(texts(&editor), changed, "{change}");
-        }
+        editor.request("copydesk/review/undo", json!({ "undoToken": resolved["undoToken"] }));
+        assert_eq!(texts(&editor), changed, "{change}");
     }
+}
+
+#[test]
+fn a_deletion_undone_in_the_editor_is_no_longer_pending() {
+    let workspace = workspace();
+    let editor = Editor::open(&workspace, &settings());
+    let uri = open(&editor);
+    let session = editor.session();
+    read(&session);
+    let cell = editor.lock().notebooks[&uri].cells[1].clone();
+    edit(&session, json!({ "cell_id": "two", "edit_mode": "delete" })).ok();
+    assert_eq!(listed(&editor).as_array().map(Vec::len), Some(1));
+    let mark = editor.mark();
+    editor.lock().bring_cell_back(&uri, 1, cell, "Title");
+    editor.heard("copydesk/review/didChange", mark);
+    assert_eq!(listed(&editor), json!([]));
+    assert_eq!(texts(&editor), ["print(1)", "Title"]);
 }
 
 #[test]

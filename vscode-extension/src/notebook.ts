@@ -48,9 +48,14 @@ function cellsOf(notebook: vscode.NotebookDocument, splice: NotebookSplice): vsc
     const old = keeps ? notebook.cellAt(splice.start + nth) : undefined;
     const kind = cell.kind === 'markdown' ? vscode.NotebookCellKind.Markup : vscode.NotebookCellKind.Code;
     const data = new vscode.NotebookCellData(kind, cell.text, old?.kind === kind ? old.document.languageId : languageOf(notebook, cell));
-    if (old) data.metadata = old.metadata;
+    if (old) data.metadata = withoutCount(old.metadata);
     return data;
   });
+}
+
+/** Jupyter's notebooks keep the execution count among the metadata. */
+function withoutCount(metadata: vscode.NotebookCell['metadata']): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(metadata).filter(([name]) => name !== 'execution_count'));
 }
 
 /** A new code cell is in the language of the others. */

@@ -63,6 +63,12 @@ impl State {
         self.splice(uri, at, 0, &[json!({ "kind": "code", "text": text })]);
     }
 
+    /// The person undoes the deletion of a cell: it is there again under its own name.
+    pub fn bring_cell_back(&mut self, uri: &str, at: usize, cell: Cell, text: &str) {
+        let opened = vec![self.cell_document(&cell, text)];
+        self.tell_splice(uri, (at, 0), vec![cell], opened);
+    }
+
     /// Texts of the cells, in order.
     pub fn cell_texts(&self, uri: &str) -> Vec<String> {
         let cells = &self.notebooks[uri].cells;
@@ -133,6 +139,18 @@ impl State {
             opened.push(self.cell_document(&new, cell["text"].as_str().expect("a text")));
             came.push(new);
         }
+        self.notebooks.insert(uri.to_owned(), notebook);
+        self.tell_splice(uri, (start, gone), came, opened);
+    }
+
+    fn tell_splice(
+        &mut self,
+        uri: &str,
+        (start, gone): (usize, usize),
+        came: Vec<Cell>,
+        opened: Vec<Value>,
+    ) {
+        let mut notebook = self.notebooks.remove(uri).expect("an open notebook");
         let wire: Vec<Value> = came.iter().map(Cell::wire).collect();
         let went: Vec<Cell> = notebook.cells.splice(start..start + gone, came).collect();
         for cell in &went {
