@@ -227,3 +227,24 @@ fn one_cell_of_a_closed_notebook_is_edited() {
     assert!(told.contains("NotebookEdit"), "{told}");
     assert_eq!(workspace.read("n.ipynb"), after);
 }
+
+#[test]
+fn in_part_a_patch_changes_what_fits_and_says_what_does_not() {
+    let (workspace, editor) = desk(&json!({ "mode": "edit", "edits": { "partial": true } }));
+    editor.open_file("a.txt");
+    editor.type_before("a.txt", "one", "unsaved ");
+    let session = seen(&editor);
+    let body = "*** Update File: a.txt\n@@\n-two\n+TWO\n*** Update File: b.txt\n@@\n-none\n+x\n\
+        *** Add File: d.txt\n+d";
+    let told = session.tool("ApplyPatch", patch(body)).err();
+    assert!(told.contains("M a.txt") && told.contains("A d.txt"), "{told}");
+    assert!(told.contains("Not applied:\n- b.txt"), "{told}");
+    assert_eq!(editor.text("a.txt"), "unsaved one\nTWO\nthree\n");
+    assert_eq!((workspace.read("b.txt"), workspace.read("d.txt")), (LINES.into(), "d\n".into()));
+    let card = session.cards().pop().unwrap();
+    assert_eq!(
+        (&card["title"], &card["status"]),
+        (&json!("Patch 2 files in part +2 −1"), &json!("failed"))
+    );
+    assert_eq!(card["content"].as_array().unwrap().len(), 3, "two diffs and the rest: {card}");
+}

@@ -222,6 +222,9 @@ pub struct Edits {
     pub save: SavePolicy,
     /// When the person decides on edits.
     pub review: ReviewPolicy,
+    /// Whether a patch of several files may apply in part: files that fit are changed, and what
+    /// became of the others is told. Otherwise all of a patch applies, or nothing.
+    pub partial: bool,
 }
 
 /// When the person decides on edits.

@@ -1,9 +1,11 @@
 //! `ApplyPatch`: changes, creates, moves and deletes several files at once.
 //!
 //! Invariant: the whole patch is worked out in memory, against open buffers where there are any,
-//! before anything is written; then all of it is applied or none.
+//! before anything is written; then all of it is applied or none. With `edits.partial` that holds for
+//! each group of operations that share a file.
 
 mod draft;
+mod groups;
 mod missing;
 
 use std::collections::BTreeSet;
@@ -18,12 +20,15 @@ use vfs::Location;
 use crate::bounds;
 use crate::cards;
 use crate::place::Place;
-use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
+use crate::tool::{Access, Card, Cx, Failure, Output, Tool, text_content};
 use crate::tools::change::{self, Done};
-use draft::{Draft, Planned};
+use draft::{Draft, Plan, Planned};
+use groups::Group;
 
 /// Bytes of the remarks in a result.
 const REMARKS: usize = 6_000;
+/// Bytes of the problems told.
+const PROBLEMS: usize = 12_000;
 
 /// Changes several files with one patch, all of it or nothing:
 ///
@@ -72,7 +77,8 @@ impl Tool for ApplyPatch {
 
     fn access(&self, place: &Place) -> Result<Access, Failure> {
         let patch = self.parse()?;
-        let targets: Result<Vec<_>, _> = paths(&patch).iter().map(|it| place.target(it)).collect();
+        let paths = paths(&patch.operations);
+        let targets: Result<Vec<_>, _> = paths.iter().map(|it| place.target(it)).collect();
         Ok(Access::write(targets?))
     }
 
@@ -89,29 +95,84 @@ impl Tool for ApplyPatch {
         let names: Vec<String> = results.iter().map(|it| place.shown(it)).collect();
         Card {
             title: format!("Patch {}", what(&names)),
-            locations: locations(paths(&patch)).into_iter().map(|it| (it, None)).collect(),
+            locations: locations(paths(&patch.operations))
+                .into_iter()
+                .map(|it| (it, None))
+                .collect(),
         }
     }
 
     async fn preview(&self, cx: &Cx) -> Result<Vec<ToolCallContent>, Failure> {
-        let plan = Draft::of(cx, &self.parse()?)?;
-        Ok(plan.files.iter().map(Planned::diff).collect())
+        let parts = Parts::of(cx, &self.parse()?)?;
+        Ok(parts.plans.iter().flat_map(|it| &it.files).map(Planned::diff).collect())
     }
 
     async fn run(self, cx: &Cx) -> Result<Output, Failure> {
         let patch = self.parse()?;
-        let plan = Draft::of(cx, &patch)?;
-        let mut remarks: Vec<String> = patch.notes.into_iter().map(|it| it.message).collect();
-        remarks.extend(plan.notes);
-        if plan.files.is_empty() {
+        let parts = Parts::of(cx, &patch)?;
+        parts.apply(cx, patch.notes.into_iter().map(|it| it.message).collect()).await
+    }
+}
+
+/// What fits of a patch: all of it, unless it may apply in part.
+struct Parts {
+    /// One plan a group; only one where all of the patch applies or nothing.
+    plans: Vec<Plan>,
+    /// Why the other groups do not apply.
+    problems: Vec<String>,
+}
+
+impl Parts {
+    /// Works a patch out. A failure where nothing of it applies.
+    fn of(cx: &Cx, patch: &Patch) -> Result<Parts, Failure> {
+        let groups = match cx.session.world.config().settings.edits.partial {
+            true => groups::of(&cx.place, patch).iter().map(Group::patch).collect(),
+            false => vec![patch.clone()],
+        };
+        let mut parts = Parts { plans: Vec::new(), problems: Vec::new() };
+        for group in &groups {
+            match Draft::of(cx, group) {
+                Ok(plan) => parts.plans.push(plan),
+                Err(problems) => parts.problems.extend(problems),
+            }
+        }
+        if parts.plans.is_empty() {
+            return Err(draft::refusal(&parts.problems, patch));
+        }
+        Ok(parts)
+    }
+
+    /// Applies each plan by itself.
+    async fn apply(self, cx: &Cx, mut remarks: Vec<String>) -> Result<Output, Failure> {
+        let Parts { plans, mut problems } = self;
+        let mut done: Vec<Done> = Vec::new();
+        for plan in plans {
+            remarks.extend(plan.notes);
+            if plan.files.is_empty() {
+                continue;
+            }
+            let names: Vec<String> =
+                plan.files.iter().map(|it| cx.place.shown(&it.location)).collect();
+            let label = format!("Patch {}", what(&names));
+            let ops = plan.files.into_iter().map(|it| it.op).collect();
+            match change::commit(cx, label, ops).await {
+                Ok(more) => done.extend(more),
+                Err(Failure::Cancelled) if done.is_empty() => return Err(Failure::Cancelled),
+                Err(Failure::Cancelled) => {
+                    problems.push(format!("{}: the person stopped the call", names.join(", ")));
+                    break;
+                }
+                Err(Failure::Told(why)) => problems.push(why),
+            }
+        }
+        if done.is_empty() && !problems.is_empty() {
+            return Err(Failure::new(bounds::text(&problems.join("\n- "), PROBLEMS)));
+        }
+        if done.is_empty() {
             let text = "Nothing was changed: the files already are as the patch wants them.";
             return Ok(Output::text(with_remarks(text.to_string(), &remarks)));
         }
-        let names: Vec<String> = plan.files.iter().map(|it| cx.place.shown(&it.location)).collect();
-        let label = format!("Patch {}", what(&names));
-        let ops = plan.files.into_iter().map(|it| it.op).collect();
-        let done = change::commit(cx, label, ops).await?;
-        Ok(told(cx, &done, remarks))
+        Ok(told(cx, &done, &problems, remarks))
     }
 }
 
@@ -131,10 +192,10 @@ impl ApplyPatch {
     }
 }
 
-/// Every path a patch writes, in order.
-fn paths(patch: &Patch) -> Vec<&str> {
+/// Every path these operations write, in order.
+fn paths(operations: &[Operation]) -> Vec<&str> {
     let mut paths = Vec::new();
-    for operation in &patch.operations {
+    for operation in operations {
         match operation {
             Operation::Add { path, .. } | Operation::Delete { path } => paths.push(path.as_str()),
             Operation::Update { path, move_to, .. } => {
@@ -153,9 +214,12 @@ fn what(names: &[String]) -> String {
     }
 }
 
-fn told(cx: &Cx, done: &[Done], mut remarks: Vec<String>) -> Output {
+fn told(cx: &Cx, done: &[Done], problems: &[String], mut remarks: Vec<String>) -> Output {
     let (mut all_added, mut all_removed) = (0, 0);
-    let mut lines = vec!["Applied:".to_string()];
+    let mut lines = vec![match problems {
+        [] => "Applied:".to_string(),
+        _ => "Applied in part; do not send again what was applied. Applied:".to_string(),
+    }];
     let mut names = Vec::new();
     for one in done {
         let file = &one.file;
@@ -174,10 +238,18 @@ fn told(cx: &Cx, done: &[Done], mut remarks: Vec<String>) -> Output {
         remarks.extend(one.unsaved().map(|it| format!("{shown}: {it}")));
         names.push(shown);
     }
-    let title = format!("Patch {} +{all_added} −{all_removed}", what(&names));
-    Output::text(with_remarks(lines.join("\n"), &remarks))
-        .with_card(done.iter().map(Done::diff).collect())
-        .with_title(title)
+    let part = if problems.is_empty() { "" } else { " in part" };
+    let title = format!("Patch {}{part} +{all_added} −{all_removed}", what(&names));
+    let mut card: Vec<ToolCallContent> = done.iter().map(Done::diff).collect();
+    if !problems.is_empty() {
+        let problems = bounds::text(&problems.join("\n- "), PROBLEMS);
+        let text = format!("Not applied:\n- {problems}");
+        card.push(text_content(text.clone()));
+        lines.push(text);
+    }
+    let output = Output::text(with_remarks(lines.join("\n"), &remarks));
+    let output = output.with_card(card).with_title(title);
+    Output { failed: !problems.is_empty(), ..output }
 }
 
 fn with_remarks(text: String, remarks: &[String]) -> String {
@@ -188,5 +260,7 @@ fn with_remarks(text: String, remarks: &[String]) -> String {
     format!("{text}\nNotes:\n- {}", bounds::text(&remarks, REMARKS))
 }
 
+#[cfg(test)]
+mod scenarios;
 #[cfg(test)]
 mod tests;

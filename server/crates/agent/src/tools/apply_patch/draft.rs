@@ -9,7 +9,7 @@ use text::patch::{Chunk, Operation, Patch};
 use text::{ChangeSet, Rope};
 use vfs::{Location, ReadError, Snapshot};
 
-use super::missing;
+use super::{PROBLEMS, missing};
 use crate::bounds;
 use crate::cards;
 use crate::editor::FileOp;
@@ -17,8 +17,6 @@ use crate::tool::{Caller, Cx, Failure};
 use crate::tools;
 use crate::tools::change::{moved_on, seen};
 
-/// Bytes of the problems told.
-const PROBLEMS: usize = 12_000;
 /// Places of one file told that were not read.
 const UNSEEN: usize = 4;
 
@@ -90,8 +88,8 @@ enum Now {
 }
 
 impl<'a> Draft<'a> {
-    /// Works a patch out. The failure names everything that does not apply.
-    pub fn of(cx: &'a Cx, patch: &Patch) -> Result<Plan, Failure> {
+    /// Works a patch out. The error names everything that does not apply.
+    pub fn of(cx: &'a Cx, patch: &Patch) -> Result<Plan, Vec<String>> {
         let mut draft = Draft { cx, files: Vec::new(), notes: Vec::new() };
         let mut problems = Vec::new();
         for operation in &patch.operations {
@@ -101,7 +99,7 @@ impl<'a> Draft<'a> {
         if problems.is_empty() && cx.caller == Caller::Model {
             problems.extend(draft.unseen());
         }
-        if problems.is_empty() { draft.plan() } else { Err(refusal(problems, patch)) }
+        if problems.is_empty() { Ok(draft.plan()) } else { Err(problems) }
     }
 
     fn operation(&mut self, operation: &Operation) -> Result<(), String> {
@@ -317,7 +315,7 @@ impl<'a> Draft<'a> {
         problems
     }
 
-    fn plan(self) -> Result<Plan, Failure> {
+    fn plan(self) -> Plan {
         let Draft { cx, files, notes } = self;
         let mut plan = Plan { files: Vec::new(), notes };
         for (at, file) in files.iter().enumerate() {
@@ -333,7 +331,7 @@ impl<'a> Draft<'a> {
                 plan.notes.extend(lost_format(cx, &files, location));
             }
         }
-        Ok(plan)
+        plan
     }
 }
 
@@ -487,7 +485,8 @@ fn lost_format(cx: &Cx, files: &[File], new: &Location) -> Option<String> {
     })
 }
 
-fn refusal(problems: Vec<String>, patch: &Patch) -> Failure {
+/// What is told when nothing of a patch applies.
+pub fn refusal(problems: &[String], patch: &Patch) -> Failure {
     let count = patch.operations.len();
     let rest = match count.saturating_sub(problems.len()) {
         0 => String::new(),

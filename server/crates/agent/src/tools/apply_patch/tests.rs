@@ -458,3 +458,80 @@ async fn a_patch_of_a_large_file_keeps_its_other_bytes() {
     desk.turn("go").await;
     assert_eq!(desk.read("long.txt"), long.replace("line 30001  \r\n", "new\r\n"));
 }
+
+/// A desk whose patches may apply in part, with everything read.
+fn partial(then: &[(&str, Value)]) -> Desk {
+    let mut steps: Vec<Value> =
+        ["a.txt", "b.txt", "c.txt"].iter().map(|it| calls(&[read(it)])).collect();
+    steps.extend(then.iter().map(|it| calls(std::slice::from_ref(it))));
+    steps.push(json!({ "text": "done" }));
+    let desk = Desk::configured(Mode::Edit, "", Value::Array(steps), |it| it.edits.partial = true);
+    for path in ["a.txt", "b.txt", "c.txt"] {
+        desk.write(path, "one\ntwo\nthree\n");
+    }
+    desk
+}
+
+#[tokio::test]
+async fn in_part_each_group_of_files_is_changed_that_fits() {
+    let body = "*** Update File: a.txt\n@@\n-two\n+2\n\
+        *** Update File: b.txt\n@@\n-nowhere\n+2\n\
+        *** Update File: c.txt\n@@\n-one\n+1\n\
+        *** Update File: ./b.txt\n@@\n-two\n+2\n\
+        *** Add File: new/d.txt\n+d\n\
+        *** Update File: c.txt\n@@\n-three\n+3";
+    let desk = partial(&[patch(body)]);
+    desk.turn("go").await;
+    expect![[r#"
+        ✗ Applied in part; do not send again what was applied. Applied:
+        M a.txt (+1 −1)
+        M c.txt (+2 −2)
+        A new/d.txt (+1)
+        Not applied:
+        - b.txt, change 1 of 1 (line 7 of the patch), starting with 'nowhere', was not found; no line reads 'nowhere'"#]]
+    .assert_eq(&desk.results().pop().unwrap());
+    assert_eq!(desk.read("a.txt"), "one\n2\nthree\n");
+    assert_eq!(desk.read("b.txt"), "one\ntwo\nthree\n", "a group applies whole or not at all");
+    assert_eq!(desk.read("c.txt"), "1\ntwo\n3\n");
+    assert_eq!(desk.read("new/d.txt"), "d\n");
+}
+
+#[tokio::test]
+async fn in_part_a_move_ties_two_files_together() {
+    let body = "*** Update File: a.txt\n@@\n-two\n+2\n\
+        *** Update File: b.txt\n*** Move to: a.txt\n\
+        *** Update File: c.txt\n@@\n-two\n+2";
+    let desk = partial(&[patch(body)]);
+    desk.turn("go").await;
+    let result = desk.results().pop().unwrap();
+    assert!(result.contains("M c.txt") && !result.contains("M a.txt"), "{result}");
+    assert!(result.contains("b.txt cannot be moved to a.txt, which exists already"), "{result}");
+    assert_eq!(desk.read("a.txt"), "one\ntwo\nthree\n");
+}
+
+#[tokio::test]
+async fn in_part_is_all_where_all_fits_and_nothing_where_nothing_does() {
+    let good = "*** Update File: a.txt\n@@\n-two\n+2\n*** Update File: b.txt\n@@\n-two\n+2";
+    let bad = "*** Update File: a.txt\n@@\n-x\n+2\n*** Update File: b.txt\n@@\n-x\n+2";
+    let desk = partial(&[patch(good), patch(bad)]);
+    desk.turn("go").await;
+    let results = desk.results();
+    assert!(results[3].starts_with("✓ Applied:\nM a.txt"), "{results:?}");
+    assert!(results[4].starts_with("✗ The patch does not apply; nothing was changed."));
+    assert!(results[4].contains("a.txt") && results[4].contains("b.txt"), "{results:?}");
+}
+
+#[tokio::test]
+async fn in_part_a_file_that_changes_at_the_last_moment_does_not_hold_up_the_others() {
+    let body = "*** Update File: a.txt\n@@\n-two\n+2\n*** Update File: b.txt\n@@\n-two\n+2";
+    let desk = partial(&[patch(body)]);
+    let path = desk.root.join("a.txt");
+    *desk.editor.before_apply.lock().unwrap() = Some(Box::new(move |_| {
+        vfs::state::write_private(&path, b"one\nmeanwhile\nthree\n").unwrap();
+    }));
+    desk.turn("go").await;
+    let result = desk.results().pop().unwrap();
+    assert!(result.contains("M b.txt") && result.contains("Not applied:\n- "), "{result}");
+    assert_eq!(desk.read("a.txt"), "one\nmeanwhile\nthree\n");
+    assert_eq!(desk.read("b.txt"), "one\n2\nthree\n");
+}

@@ -1,0 +1,6 @@
+class A:
+    def f():
+        x = 1
+class B:
+    def f():
+        x = 1
