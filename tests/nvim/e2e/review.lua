@@ -416,4 +416,77 @@ T['the comparison shows the text from before, and follows typing and decisions']
   check(text(c, buf), after .. 'added by me\n')
 end
 
+--- Where hunks are drawn, and where the server has them.
+local function places(c)
+  return c:lua([[
+    local review, draw = require('copydesk.review'), require('copydesk.review.draw')
+    local client = vim.lsp.get_clients({ name = 'copydesk' })[1]
+    -- What was typed goes first; the answer is for that text.
+    local list
+    require('copydesk.client').request('copydesk/review/list', vim.empty_dict(), function(_, result) list = result end)
+    vim.wait(5000, function() return list end, 1)
+    local buf, drawn, told = vim.api.nvim_get_current_buf(), {}, {}
+    for id, place in pairs(draw.places(buf)) do
+      drawn[id] = vim.inspect(place)
+    end
+    for _, file in ipairs(list.files) do
+      for _, hunk in ipairs(file.hunks) do
+        told[hunk.hunkId] = vim.inspect(draw.place(buf, hunk.range))
+      end
+    end
+    return { drawn, told }
+  ]])
+end
+
+T['whatever is typed, hunks are drawn where the server has them'] = function()
+  for seed = 1, 4 do
+    math.randomseed(seed)
+    local c, buf = three()
+    local keys = {
+      function(row)
+        return row .. 'GOnew above<Esc>'
+      end,
+      function(row)
+        return row .. 'Gonew below<Esc>'
+      end,
+      function(row)
+        return row .. 'GA at the end<Esc>'
+      end,
+      function(row)
+        return row .. 'GIé日𝒳<Esc>'
+      end,
+      function(row)
+        return row .. 'Gdd'
+      end,
+      function(row)
+        return row .. 'GJ'
+      end,
+      function(row)
+        return row .. 'Gyypp'
+      end,
+      function()
+        return 'u'
+      end,
+    }
+    for _ = 1, 25 do
+      local count = c:lua('return vim.api.nvim_buf_line_count(0)')
+      c:type(keys[math.random(#keys)](math.random(count)))
+      c:lua('return 0') -- the keys are in the buffer
+    end
+    c:wait(
+      [[vim.iter(require('copydesk.review').files()):all(function(file)
+      return file.version == vim.lsp.util.buf_versions[vim.api.nvim_get_current_buf()]
+    end)]],
+      'the hunks of the last text'
+    )
+    local seen = places(c)
+    check(seen[1], seen[2], 'seed ' .. seed .. '\n' .. text(c, buf))
+    check(c:lua('return vim.v.errmsg'), '')
+    c:cmd('Copydesk acceptall')
+    c:wait(pending(0))
+    check(marks(c, buf), 0)
+    child.stop_all()
+  end
+end
+
 return T

@@ -317,6 +317,42 @@ end
 T['the top of the file shows what was removed above it'] = function()
   local c = three()
   check(c:lua('return vim.fn.winsaveview().topfill'), 1)
+  c:lua('vim.o.lines = 10; vim.cmd("resize 4 | redraw")')
+  c:type('G')
+  c:wait('vim.fn.line("w0") > 1')
+  c:cmd('redraw')
+  c:type('gg')
+  c:wait('vim.fn.line("w0") == 1 and vim.fn.winsaveview().topfill == 1')
+end
+
+T['fifty reviews leave what they found'] = function()
+  local c, buf = three()
+  tell(c, { file(c, 'a.txt', {}) })
+  c:wait('require("copydesk").status().hunks == 0')
+  local function there()
+    return c:lua([[
+      local marks = 0
+      for _, b in ipairs(vim.api.nvim_list_bufs()) do
+        marks = marks + #vim.api.nvim_buf_get_extmarks(b, -1, 0, -1, {})
+      end
+      return { marks, #vim.api.nvim_list_bufs(), #vim.api.nvim_list_wins(), #vim.api.nvim_get_autocmds({}) }
+    ]])
+  end
+  -- What is loaded once stays.
+  c:lua([[require('copydesk.review.diff'); require('copydesk.review.quickfix')]])
+  local before = there()
+  for _ = 1, 50 do
+    local hunks = hunks_of(c, 'a.txt')
+    tell(c, { file(c, 'a.txt', hunks, { version = c:version(buf) }) })
+    c:wait('require("copydesk").status().hunks == 3')
+    c:cmd('Copydesk diff')
+    c:wait('#vim.api.nvim_list_wins() == 2')
+    c:cmd('Copydesk diff')
+    c:wait('#vim.api.nvim_list_wins() == 1')
+    tell(c, { file(c, 'a.txt', {}) })
+    c:wait('require("copydesk").status().hunks == 0')
+  end
+  check(there(), before)
 end
 
 T['side by side and in diff mode no lines are put between'] = function()

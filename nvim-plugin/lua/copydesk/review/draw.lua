@@ -483,10 +483,11 @@ function M.show(buf, file)
   if next(kept) == nil then
     canvases[buf] = nil
   else
+    local more_above = top > (canvas.top or 0)
     canvas.hunks, canvas.top, canvas.widest = kept, top, widest
     canvas.width, canvas.file = layout.width, file
-    if not canvases[buf] then
-      canvases[buf] = canvas
+    canvases[buf] = canvas
+    if more_above then
       uncover(buf, top)
     end
   end
