@@ -15,6 +15,8 @@ import tempfile
 import threading
 import time
 
+import search
+
 root = pathlib.Path(__file__).resolve().parents[2]
 binary = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else str(root / "target/release/copydesk")
 cache = pathlib.Path(os.environ.get("COPYDESK_TEST_CACHE", root / "tests/.cache"))
@@ -193,35 +195,6 @@ def added_per_delta(top, folder):
     server.end()
 
 
-def tree_of(top, files):
-    tree = top / f"tree-{files}"
-    for number in range(files):
-        folder = tree / f"d{number // 200}" / f"e{number // 20 % 10}"
-        folder.mkdir(parents=True, exist_ok=True)
-        words = "\n".join(f"let value_{number}_{n} = compute({n}); // some words" for n in range(200))
-        end = ".ts" if number % 10 == 0 else ".rs"
-        (folder / f"f{number}{end}").write_text(words + ("\nneedle here\n" if number % 50 == 0 else "\n"))
-    return tree
-
-
-def search(top):
-    for files, goal, times in ((10, "0.1", 20), (1000, "0.7", 20), (20_000, "0.7", 7)):
-        tree = tree_of(top, files)
-        # A list of files is kept once the folders have been still for a while.
-        time.sleep(2.5)
-        server = Server(top, tree).initialize()
-        call = {"name": "Grep", "input": {"pattern": "needle", "output_mode": "content"}}
-        cold = timed(lambda: server.request("copydesk/tool/call", call), 1)
-        ours = timed(lambda: server.request("copydesk/tool/call", call), times)
-        peer = timed(lambda: subprocess.run([rg, "-n", "needle", str(tree)], stdout=subprocess.DEVNULL, check=True), times)
-        print(f"Grep, {files:6} files      {median_ms(ours):8.1f} ms   {median_ms(ours) / median_ms(peer):5.2f} × spawning rg ({median_ms(cold) / median_ms(peer):.2f} × the first time)   goal ≤ {goal} ×")
-        call = {"name": "Glob", "input": {"pattern": "**/*.ts"}}
-        ours = timed(lambda: server.request("copydesk/tool/call", call), times)
-        peer = timed(lambda: subprocess.run([rg, "--files", "-g", "**/*.ts", str(tree)], stdout=subprocess.DEVNULL, check=True), times)
-        print(f"Glob, {files:6} files      {median_ms(ours):8.1f} ms   {median_ms(ours) / median_ms(peer):5.2f} × spawning rg --files   goal ≤ 0.5 ×")
-        server.end()
-
-
 def memory_of(pid, what="VmRSS"):
     return next(int(line.split()[1]) for line in open(f"/proc/{pid}/status") if line.startswith(what)) / 1024
 
@@ -289,5 +262,5 @@ with tempfile.TemporaryDirectory(prefix="bench-") as made:
     added_per_delta(top, folder)
     document_memory(top, folder)
     through_a_job(top, folder)
-    search(top)
+    search.rows(top, lambda tree: Server(top, tree).initialize(), rg, timed, median_ms)
     print("load of the machine     " + " ".join(f"{it:.1f}" for it in os.getloadavg()) + f"   {os.cpu_count()} processors")

@@ -33,6 +33,7 @@ mod processes;
 mod random_edits;
 mod review;
 mod scenarios;
+mod search;
 mod sessions;
 mod sync;
 mod tidy;

@@ -16,8 +16,8 @@ pub mod layout;
 
 const HEAD: usize = 250;
 const CONTEXT: usize = 20;
-/// Bytes of line text in one result.
-const BYTES: usize = 100 * 1024;
+/// Bytes of line text in one result: what a model reads of one, less what is said at the end.
+const BYTES: usize = crate::bounds::RESULT - 2_000;
 const LINE: usize = 500;
 /// Bytes looked through for them: 250 matches with all context they can have fit in.
 const FOUND: usize = 8 << 20;
@@ -269,7 +269,7 @@ impl Grep {
         let layout = layout::lines(&files, numbers, window);
         self.mark_seen(cx, found, &layout.whole);
         if layout.full {
-            notes.push("the result was cut at 100 KB; narrow the pattern, path or glob".into());
+            notes.push("the result was cut at 28 KB; narrow the pattern, path or glob".into());
         }
         if layout.shed {
             notes.push(

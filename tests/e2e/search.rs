@@ -1,0 +1,254 @@
+//! Looking through the workspace: Grep, Glob and LS over unsaved text, ignore files, pages and limits.
+
+use serde_json::{Value, json};
+
+use crate::editor::{Editor, Start};
+use crate::workspace::{Workspace, uri};
+
+fn desk(files: &[(&str, &str)]) -> (Workspace, Editor) {
+    let workspace = Workspace::new(files);
+    let editor = Editor::open(&workspace, &json!({}));
+    (workspace, editor)
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().collect()
+}
+
+#[track_caller]
+fn grep(editor: &Editor, input: &Value) -> String {
+    editor.tool("Grep", input.clone()).ok()
+}
+
+#[track_caller]
+fn glob(editor: &Editor, input: &Value) -> Vec<String> {
+    let found = editor.tool("Glob", input.clone()).ok();
+    let mut names: Vec<String> = found.lines().map(str::to_owned).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_is_on_the_screen_is_found_and_nothing_else() {
+    let (workspace, editor) =
+        desk(&[("a.txt", "old\n"), ("gone.txt", "old\n"), ("shut.txt", "old\n")]);
+    editor.open_file("a.txt");
+    editor.retype("a.txt", "old", "new");
+    editor.open_file("gone.txt");
+    editor.retype("gone.txt", "old", "new");
+    std::fs::remove_file(workspace.path("gone.txt")).unwrap();
+    editor.open_text(&workspace.uri("not/yet.txt"), "new\n");
+    editor.open_text("untitled:Untitled-1", "new\n");
+    let content =
+        |pattern: &str| grep(&editor, &json!({ "pattern": pattern, "output_mode": "content" }));
+    assert_eq!(
+        lines(&content("new")),
+        ["a.txt:1:new", "gone.txt:1:new", "not/yet.txt:1:new", "untitled:Untitled-1:1:new"]
+            .map(|it| it.replace("untitled:Untitled-1:", "\"untitled:Untitled-1\":"))
+    );
+    assert_eq!(lines(&content("old")), ["shut.txt:1:old"]);
+    assert_eq!(
+        glob(&editor, &json!({ "pattern": "*.txt" })),
+        ["a.txt", "gone.txt", "not/yet.txt", "shut.txt"]
+    );
+    let one = json!({ "pattern": "new", "path": "untitled:Untitled-1", "output_mode": "content" });
+    assert_eq!(grep(&editor, &one).lines().count(), 1);
+}
+
+#[test]
+fn a_file_is_found_the_moment_it_is_there_and_never_after_it_is_gone() {
+    let (workspace, editor) = desk(&[("src/a.rs", "needle\n")]);
+    let files = || {
+        let found = grep(&editor, &json!({ "pattern": "needle", "output_mode": "count_matches" }));
+        found
+            .lines()
+            .map(str::to_owned)
+            .filter(|line| !line.starts_with("total"))
+            .collect::<Vec<_>>()
+    };
+    for round in 0..20 {
+        assert_eq!(files(), ["src/a.rs:1"], "{round}");
+        workspace.write("src/deep/b.rs", "needle\n");
+        assert_eq!(files(), ["src/a.rs:1", "src/deep/b.rs:1"], "{round}");
+        workspace.write(".ignore", "b.rs\n");
+        assert_eq!(files(), ["src/a.rs:1"], "{round}");
+        std::fs::remove_file(workspace.path(".ignore")).unwrap();
+        assert_eq!(files(), ["src/a.rs:1", "src/deep/b.rs:1"], "{round}");
+        std::fs::rename(workspace.path("src/deep"), workspace.path("deep")).unwrap();
+        assert_eq!(files(), ["deep/b.rs:1", "src/a.rs:1"], "{round}");
+        std::fs::remove_dir_all(workspace.path("deep")).unwrap();
+    }
+}
+
+#[test]
+fn the_persons_own_ignore_file_counts() {
+    let workspace =
+        Workspace::new(&[(".git/HEAD", ""), ("a.swp", "needle\n"), ("b.txt", "needle\n")]);
+    let git = workspace.beside("config").join("git");
+    std::fs::create_dir_all(&git).unwrap();
+    std::fs::write(git.join("ignore"), "*.swp\n").unwrap();
+    let editor = Editor::open(&workspace, &json!({}));
+    let ask = || grep(&editor, &json!({ "pattern": "needle" }));
+    assert_eq!(lines(&ask()), ["b.txt"]);
+    std::fs::write(git.join("ignore"), "*.txt\n").unwrap();
+    assert_eq!(lines(&ask()), ["a.swp"]);
+    let elsewhere = workspace.beside("home").join("mine");
+    std::fs::write(&elsewhere, "b.*\n").unwrap();
+    let config = format!("[core]\n\texcludesFile = {}\n", elsewhere.display());
+    std::fs::write(workspace.beside("home").join(".gitconfig"), config).unwrap();
+    assert_eq!(lines(&ask()), ["a.swp"]);
+    std::fs::write(&elsewhere, "a.*\n").unwrap();
+    assert_eq!(lines(&ask()), ["b.txt"]);
+}
+
+#[test]
+fn globs_are_relative_to_the_folder_searched() {
+    let files = ["a.txt", "sub/b.txt", "src/lib/scoring.ts", "2026/07/26.md", ".github/x.yml"];
+    let outside = Workspace::new(&files.map(|name| (name, "text\n")));
+    let workspace = Workspace::new(&[("other.txt", "text\n")]);
+    let editor = Start::new(&workspace).settings(&json!({ "mode": "auto" })).start();
+    let root = outside.root().display().to_string();
+    let cases: [(&str, &[&str]); 11] = [
+        ("*.txt", &["a.txt", "sub/b.txt"]),
+        ("sub/*.txt", &["sub/b.txt"]),
+        ("sub/b.txt", &["sub/b.txt"]),
+        ("**/b.txt", &["sub/b.txt"]),
+        ("src/**/*.ts", &["src/lib/scoring.ts"]),
+        ("src/lib/scoring.ts", &["src/lib/scoring.ts"]),
+        ("2026/07/26.md", &["2026/07/26.md"]),
+        ("*.{ts,tsx}", &["src/lib/scoring.ts"]),
+        ("{src,sub}/**", &["src/lib/scoring.ts", "sub/b.txt"]),
+        (".github/**", &[".github/x.yml"]),
+        ("./sub/*.txt", &["sub/b.txt"]),
+    ];
+    for (pattern, expected) in cases {
+        let expected: Vec<String> = expected.iter().map(|name| format!("{root}/{name}")).collect();
+        assert_eq!(
+            glob(&editor, &json!({ "pattern": pattern, "path": root })),
+            expected,
+            "{pattern}"
+        );
+        let mut found: Vec<String> =
+            grep(&editor, &json!({ "pattern": "text", "glob": pattern, "path": root }))
+                .lines()
+                .map(str::to_owned)
+                .collect();
+        found.sort();
+        assert_eq!(found, expected, "{pattern}");
+    }
+    let absolute = format!("{root}/sub/*.txt");
+    assert_eq!(
+        glob(&editor, &json!({ "pattern": absolute, "path": root })),
+        [format!("{root}/sub/b.txt")]
+    );
+}
+
+#[test]
+fn every_mode_has_pages() {
+    let names: Vec<String> = (0..7).map(|n| format!("f{n}.txt")).collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "hit\n")).collect();
+    let (_workspace, editor) = desk(&files);
+    for mode in ["content", "files_with_matches", "count_matches"] {
+        let page = |offset: usize, limit: usize| {
+            let input = json!({ "pattern": "hit", "output_mode": mode, "offset": offset, "head_limit": limit });
+            grep(&editor, &input)
+        };
+        let rows = |text: &str| {
+            text.lines().filter(|line| line.starts_with('f')).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let all = rows(&page(0, 0));
+        assert_eq!(all.len(), 7, "{mode}");
+        let paged: Vec<String> =
+            [0, 3, 6].iter().flat_map(|offset| rows(&page(*offset, 3))).collect();
+        assert_eq!(paged, all, "{mode}");
+        assert!(page(3, 3).contains("offset=6"), "{mode}: {}", page(3, 3));
+        assert!(!page(6, 3).contains("offset="), "{mode}: {}", page(6, 3));
+        assert!(page(9, 3).contains("there are 7"), "{mode}: {}", page(9, 3));
+    }
+    let counted = grep(&editor, &json!({ "pattern": "hit", "output_mode": "count_matches" }));
+    assert!(counted.contains("total: 7 matches in 7 files"), "{counted}");
+}
+
+#[test]
+fn context_never_takes_the_room_of_a_match() {
+    let around = "a line of context, some forty bytes long\n".repeat(21);
+    let text: String = (0..400).map(|n| format!("match {n}\n{around}")).collect();
+    let (_workspace, editor) = desk(&[("a.txt", &text)]);
+    let input = json!({ "pattern": "^match", "output_mode": "content", "context_lines": 20, "head_limit": 400 });
+    let found = grep(&editor, &input);
+    assert!(found.len() < 30_000);
+    assert_eq!(found.lines().filter(|line| line.contains(":match ")).count(), 400);
+    assert!(found.contains("surrounding lines of later matches were left out"));
+    let clamped = grep(
+        &editor,
+        &json!({ "pattern": "^match 1$", "output_mode": "content", "context_lines": 99 }),
+    );
+    assert!(clamped.contains("20 is the most"), "{clamped}");
+}
+
+#[test]
+fn a_long_line_is_shown_around_its_match() {
+    let line = format!("{}needle{}\n", "x".repeat(50_000), "y".repeat(50_000));
+    let (_workspace, editor) = desk(&[("a.min.js", &line)]);
+    let found = grep(&editor, &json!({ "pattern": "needle", "output_mode": "content" }));
+    assert!(found.len() < 600 && found.contains("xneedley"), "{found}");
+    assert!(found.starts_with("a.min.js:1:…x") && found.trim_end().ends_with("y…"), "{found}");
+}
+
+#[test]
+fn lines_that_were_not_shown_may_not_be_edited() {
+    let text: String = (0..40).map(|n| format!("line {n}\n")).collect();
+    let (_workspace, editor) = desk(&[("a.txt", &text)]);
+    let session = editor.session();
+    let input =
+        json!({ "pattern": "^line", "path": "a.txt", "output_mode": "content", "head_limit": 3 });
+    session.tool("Grep", input).ok();
+    let edit = |old: &str| {
+        session.tool(
+            "Edit",
+            json!({ "file_path": "a.txt", "old_string": old, "new_string": "changed" }),
+        )
+    };
+    assert!(edit("line 30").is_error);
+    edit("line 1\n").ok();
+}
+
+#[test]
+fn questions_that_make_no_sense_say_what_would() {
+    let (_workspace, editor) = desk(&[("src/main.rs", "x\n"), (".env", "KEY=x\n")]);
+    let error = |input: Value| editor.tool("Grep", input).err();
+    assert!(error(json!({ "pattern": "" })).contains("empty"));
+    assert!(error(json!({ "pattern": "a(" })).contains("unclosed group"));
+    assert!(error(json!({ "pattern": "(\\w{500}){500}" })).contains("size"));
+    assert!(error(json!({ "pattern": "a\\nb" })).contains("multiline"));
+    assert!(error(json!({ "pattern": "x", "glob": "[" })).contains("malformed"));
+    assert!(error(json!({ "pattern": "x", "type": "rusty" })).contains("rust"));
+    assert!(error(json!({ "pattern": "x", "path": "src/mian.rs" })).contains("main.rs"));
+    assert!(
+        error(json!({ "pattern": "x", "paths": ["none", "nothing"] })).contains("does not exist")
+    );
+    let partly = grep(&editor, &json!({ "pattern": "x", "paths": ["src", "none"] }));
+    assert!(partly.contains("src/main.rs") && partly.contains("note:"), "{partly}");
+    let all = grep(
+        &editor,
+        &json!({ "pattern": "x", "output_mode": "content", "include_ignored": true }),
+    );
+    assert!(!all.contains("KEY") && all.contains("1 sensitive files left out"), "{all}");
+    assert!(editor.tool("Glob", json!({ "pattern": "{a" })).err().contains("malformed"));
+}
+
+#[test]
+fn several_roots_are_searched_where_they_are() {
+    let (one, two) = (Workspace::new(&[("a.txt", "hit\n")]), Workspace::new(&[("b.txt", "hit\n")]));
+    let editor = Start::new(&one).folders(&[uri(one.root()), uri(two.root())]).start();
+    let paths = [one.root().display().to_string(), two.root().display().to_string()];
+    let found =
+        grep(&editor, &json!({ "pattern": "hit", "paths": paths, "output_mode": "content" }));
+    let far = format!("{}/b.txt:1:hit", two.root().display());
+    assert_eq!(
+        found.lines().collect::<std::collections::BTreeSet<_>>(),
+        ["a.txt:1:hit", &far].into()
+    );
+    let twice = json!({ "pattern": "hit", "paths": [paths[0], paths[0], "a.txt"], "output_mode": "content" });
+    assert_eq!(lines(&grep(&editor, &twice)), ["a.txt:1:hit"]);
+}
