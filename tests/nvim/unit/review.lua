@@ -242,6 +242,32 @@ T['text removed at the end, inside a line, and all of it'] = function()
   check(drawn(c, d), { '-1-1', '^1 gone removed' })
 end
 
+T['a moved file and one whose last line ends otherwise say so'] = function()
+  local c = child.new({ files = { ['a.txt'] = 'one\ntwo\n', ['b.txt'] = 'one\ntwo' } })
+  local a, b = c:edit('a.txt'), c:edit('b.txt')
+  c:start()
+  local files = {
+    file(c, 'a.txt', {
+      hunk('a1', c:uri('a.txt'), { 0, 0 }, { 0, 0 }, { oldText = '', newText = '' }),
+    }, { version = 0, change = 'rename', oldUri = c:uri('x/old.txt') }),
+    file(c, 'b.txt', {
+      hunk('b1', c:uri('b.txt'), { 0, 0 }, { 1, 2 }, {
+        range = { start = { line = 1, character = 0 }, ['end'] = { line = 1, character = 3 } },
+        oldText = 'two\n',
+        newText = 'two',
+      }),
+    }, { version = 0 }),
+  }
+  c:server('fixture/answers', { ['copydesk/review/list'] = { rev = 1, files = files } })
+  tell(c, files)
+  c:wait('require("copydesk").status().hunks == 2')
+  check(drawn(c, a), { 'note1 moved from old.txt ', '~1-1' })
+  check(drawn(c, b), { 'note2 the line ending ', '~2-2' })
+  c:cmd('Copydesk review')
+  c:wait('vim.bo.buftype == "quickfix"')
+  check(c:lua('return vim.fn.getqflist()[1].text'), '+0 −0 moved from old.txt  ')
+end
+
 T['tabs, wide and odd characters, long lines and long hunks stay inside the window'] = function()
   local removed = { '\tindented\t\1', ('日本語'):rep(60), ('x'):rep(5000) }
   for i = 4, 60 do

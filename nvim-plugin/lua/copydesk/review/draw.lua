@@ -210,7 +210,7 @@ local function sign_of(part, hunk)
     return '!', 'CopydeskReviewConflict'
   elseif part.count == 0 then
     return '-', 'CopydeskReviewSignDelete'
-  elseif #part.old == 0 then
+  elseif #part.old == 0 and not part.same then
     return '+', 'CopydeskReviewSignAdd'
   end
   return '~', 'CopydeskReviewSignChange'
@@ -245,10 +245,13 @@ local function draw(buf, file, hunk, place, layout)
     end
   end
   local note, note_group = note_of(file, hunk)
-  local shown, ending = parts.of(old, new), nil ---@type copydesk.review.Part[], string?
-  if #shown == 0 then -- only how the last line ends is another
-    shown = { { row = #new - 1, count = 1, old = {}, words = {}, old_words = {} } }
-    ending = 'the line ending'
+  local shown = parts.of(old, new)
+  local ending ---@type string?
+  if #shown == 0 or (#old == 0 and #new == 0) then -- the file's name, or how its last line ends
+    local modified = file.change == 'modify'
+    local row = modified and math.max(0, #new - 1) or 0
+    shown = { { row = row, count = 1, old = {}, words = {}, old_words = {}, same = true } }
+    ending = modified and 'the line ending' or nil
   end
   for index, part in ipairs(shown) do
     local row = first + part.row
@@ -256,7 +259,7 @@ local function draw(buf, file, hunk, place, layout)
     local said = index == 1 and (note or ending) or nil
     local is_shown_removed = #part.old > 0 and not layout.side_by_side
     if part.count > 0 then
-      if not layout.side_by_side then
+      if not layout.side_by_side and not part.same then
         mark(row, 0, {
           end_row = row + part.count,
           end_col = 0,

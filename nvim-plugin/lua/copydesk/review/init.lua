@@ -269,7 +269,8 @@ end
 function M.refresh(callback)
   client.request('copydesk/review/list', vim.empty_dict(), function(problem, result)
     if problem or type(result) ~= 'table' or type(result.files) ~= 'table' then
-      local reason = problem and problem.message or 'the server did not list the pending changes'
+      local reason = 'the server did not list the pending changes'
+        .. (problem and ': ' .. tostring(problem.message) or '')
       if callback then
         callback(reason)
       end

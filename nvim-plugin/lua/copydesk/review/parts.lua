@@ -13,6 +13,7 @@ local most_lines, longest_line = 2000, 1000
 ---@field old string[] lines that were there
 ---@field words table<integer, copydesk.review.Span[]> changed words by row from `row`, 0-based
 ---@field old_words table<integer, copydesk.review.Span[]> the same of `old`
+---@field same boolean? no text differs, there is only something to be said of it
 
 local function diff(a, b, options)
   options.result_type = 'indices'
