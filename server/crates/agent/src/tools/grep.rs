@@ -8,7 +8,8 @@ use vfs::{
     GrepLimits, GrepLine, GrepMode, GrepPattern, GrepQuery, GrepResult, GrepScope, Location, Order,
 };
 
-use self::layout::{Numbers, Window};
+use self::layout::{Numbers, Style, Window};
+use crate::dialects::Lines;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
 
@@ -261,12 +262,14 @@ impl Grep {
                 lines: file.lines.iter().map(line_of).collect(),
             })
             .collect();
-        let numbers = match self.numbers {
-            Some(false) => Numbers::Hidden,
-            Some(true) | None => Numbers::Shown,
+        let numbers = match (self.numbers, cx.dialect.lines) {
+            (Some(false), _) => Numbers::Hidden,
+            (Some(true) | None, Lines::Anchored) => Numbers::Anchored,
+            (Some(true) | None, Lines::Numbered) => Numbers::Shown,
         };
+        let style = Style { numbers, context: cx.dialect.context };
         let window = Window { skip: self.skip(), limit: self.limit(), bytes: BYTES };
-        let layout = layout::lines(&files, numbers, window);
+        let layout = layout::lines(&files, style, window);
         self.mark_seen(cx, found, &layout.whole);
         if layout.full {
             notes.push("the result was cut at 28 KB; narrow the pattern, path or glob".into());

@@ -184,3 +184,21 @@ async fn an_empty_file_and_one_without_a_final_newline_are_edited() {
     open.turn("go").await;
     assert_eq!(open.read("f.txt"), "a\r\nb\r\nc\r\nd");
 }
+
+#[tokio::test]
+async fn searches_show_anchors_too() {
+    let search = json!({ "pattern": "t", "output_mode": "content", "path": "f.txt" });
+    let edits = json!([{ "op": "delete", "first": at(3) }]);
+    let edit = json!({ "file_path": "f.txt", "edits": edits });
+    let steps = json!([
+        calls(&[("Grep", search)]),
+        calls(&[("EditLines", edit)]),
+        { "text": "done" },
+    ]);
+    let desk = Desk::configured(Mode::Edit, "", steps, |it| it.dialect = Some(DialectName::Local));
+    desk.write("f.txt", LINES);
+    desk.turn("go").await;
+    let results = desk.results();
+    assert!(results[0].contains(&format!("f.txt:{}:  two\nf.txt:{}:three", at(2), at(3))));
+    assert_eq!(desk.read("f.txt"), "one\n  two\nfour\n");
+}

@@ -3,7 +3,9 @@
 //! Matches come first: context is shown as long as it takes no room from a match, windows whole from the top, and what
 //! was left out is said. Tells which lines were shown whole, since only these may be edited.
 
-use std::fmt::Write;
+use text::anchors::Anchor;
+
+use crate::dialects::Context;
 
 /// Lines of context longer than this are shortened.
 const CONTEXT_BYTES: usize = 256;
@@ -36,9 +38,18 @@ pub struct Line<'a> {
 }
 
 /// How a line begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    pub numbers: Numbers,
+    pub context: Context,
+}
+
+/// What stands between the path and the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Numbers {
     Shown,
+    /// With the hash of the line, where it can be edited by what is shown of it.
+    Anchored,
     Hidden,
 }
 
@@ -61,9 +72,9 @@ pub struct Layout {
 }
 
 /// Lays out the lines of files.
-pub fn lines(files: &[File<'_>], numbers: Numbers, window: Window) -> Layout {
+pub fn lines(files: &[File<'_>], style: Style, window: Window) -> Layout {
     let mut layout = Layout::default();
-    let matches = matches_only(files, numbers, window);
+    let matches = matches_only(files, style, window);
     let mut spare = window.bytes.saturating_sub(matches);
     for (index, file) in files.iter().enumerate() {
         let has_context = file.lines.iter().any(|line| line.is_context);
@@ -81,7 +92,7 @@ pub fn lines(files: &[File<'_>], numbers: Numbers, window: Window) -> Layout {
                 layout.more = true;
                 return layout;
             }
-            let row = row(file, line, numbers);
+            let row = row(file, line, style);
             let gap = has_context && last.is_some_and(|last| last + 1 < line.number);
             let cost = row.len() + if gap { 3 } else { 0 };
             if line.is_context {
@@ -99,7 +110,7 @@ pub fn lines(files: &[File<'_>], numbers: Numbers, window: Window) -> Layout {
             }
             layout.text.push_str(&row);
             layout.shown += usize::from(!line.is_context);
-            if !line.cut_before && !line.cut_after && !is_shortened(line) {
+            if is_whole(line) {
                 layout.whole.push((index, line.number));
             }
             last = Some(line.number);
@@ -122,10 +133,10 @@ pub fn name(path: String) -> String {
 }
 
 /// Bytes of the matches that would be shown, with what sets them apart.
-fn matches_only(files: &[File<'_>], numbers: Numbers, window: Window) -> usize {
+fn matches_only(files: &[File<'_>], style: Style, window: Window) -> usize {
     let lines = files.iter().flat_map(|file| file.lines.iter().map(move |line| (file, line)));
     let matches = lines.filter(|(_, line)| !line.is_context).skip(window.skip).take(window.limit);
-    matches.map(|(file, line)| row(file, line, numbers).len() + 3).sum()
+    matches.map(|(file, line)| row(file, line, style).len() + 3).sum()
 }
 
 /// Whether the nearest match before or after a line of context is one that is shown.
@@ -146,12 +157,18 @@ fn is_near_shown(file: &File<'_>, at: usize, layout: &Layout, window: Window) ->
     earlier || later
 }
 
-fn row(file: &File<'_>, line: &Line<'_>, numbers: Numbers) -> String {
+fn row(file: &File<'_>, line: &Line<'_>, style: Style) -> String {
     let mark = if line.is_context { '-' } else { ':' };
-    let mut row = format!("{}{mark}", file.name);
-    if numbers == Numbers::Shown {
-        // Writing to a string does not fail.
-        let _ = write!(row, "{}{mark}", line.number);
+    let bar = if line.is_context && style.context == Context::Barred { "| " } else { "" };
+    let mut row = format!("{bar}{}{mark}", file.name);
+    let number = match style.numbers {
+        Numbers::Hidden => None,
+        Numbers::Anchored if is_whole(line) => anchor(line),
+        Numbers::Shown | Numbers::Anchored => Some(line.number.to_string()),
+    };
+    if let Some(number) = number {
+        row.push_str(&number);
+        row.push(mark);
     }
     let text = if is_shortened(line) { shortened(line.text) } else { line.text };
     let dots = |cut: bool| if cut { "…" } else { "" };
@@ -160,6 +177,14 @@ fn row(file: &File<'_>, line: &Line<'_>, numbers: Numbers) -> String {
     row.push_str(dots(line.cut_after || is_shortened(line)));
     row.push('\n');
     row
+}
+
+fn anchor(line: &Line<'_>) -> Option<String> {
+    Some(Anchor::of(usize::try_from(line.number).ok()?, line.text).to_string())
+}
+
+fn is_whole(line: &Line<'_>) -> bool {
+    !line.cut_before && !line.cut_after && !is_shortened(line)
 }
 
 fn is_shortened(line: &Line<'_>) -> bool {
@@ -200,11 +225,12 @@ mod tests {
         vec![file("f", &lines)]
     }
 
+    const PLAIN: Style = Style { numbers: Numbers::Shown, context: Context::Plain };
     const ALL: Window = Window { skip: 0, limit: usize::MAX, bytes: usize::MAX };
 
     #[track_caller]
     fn check(files: &[File<'_>], window: Window, expected: &[&str]) -> Layout {
-        let layout = lines(files, Numbers::Shown, window);
+        let layout = lines(files, PLAIN, window);
         assert_eq!(layout.text.lines().collect::<Vec<_>>(), expected);
         assert!(layout.text.len() <= window.bytes);
         layout
@@ -249,7 +275,7 @@ mod tests {
         let long = "é".repeat(200);
         let mut files = vec![file("f", &[(1, '-', &long), (2, ':', "match")])];
         files[0].lines[1].cut_before = true;
-        let layout = lines(&files, Numbers::Hidden, ALL);
+        let layout = lines(&files, Style { numbers: Numbers::Hidden, ..PLAIN }, ALL);
         assert_eq!(layout.text, format!("f-{}…\nf:…match\n", "é".repeat(128)));
         assert!(layout.whole.is_empty());
     }
@@ -262,5 +288,15 @@ mod tests {
         assert_eq!(name("a:1:b".into()), "\"a:1:b\"");
         assert_eq!(name("a\nb".into()), "\"a\\nb\"");
         assert_eq!(name(" a".into()), "\" a\"");
+    }
+
+    #[test]
+    fn lines_that_can_be_edited_have_anchors_and_context_may_have_a_bar() {
+        let mut files = vec![file("f", &[(1, '-', "one"), (2, ':', "  two"), (3, ':', "three")])];
+        files[0].lines[2].cut_after = true;
+        let style = Style { numbers: Numbers::Anchored, context: Context::Barred };
+        let (one, two) = (Anchor::of(1, "one"), Anchor::of(2, "two"));
+        let expected = format!("| f-{one}-one\nf:{two}:  two\nf:3:three…\n");
+        assert_eq!(lines(&files, style, ALL).text, expected);
     }
 }
