@@ -242,6 +242,31 @@ T['text removed at the end, inside a line, and all of it'] = function()
   check(drawn(c, d), { '-1-1', '^1 gone removed' })
 end
 
+T['a hunk is shown by what differs in it'] = function()
+  local c = child.new()
+  local function shows(before, after, expected)
+    local shown = c:lua(
+      [[
+      return vim.tbl_map(function(part)
+        local words = 0
+        for _, spans in pairs(part.old_words) do words = words + #spans end
+        return { part.row, part.count, table.concat(part.old, '|'), words }
+      end, require('copydesk.review.parts').of(...))
+    ]],
+      before,
+      after
+    )
+    check(shown, expected)
+  end
+  shows({}, { 'a', 'b' }, { { 0, 2, '', 0 } })
+  shows({ 'a', 'b' }, {}, { { 0, 0, 'a|b', 0 } })
+  shows({ 'a' }, { 'a' }, {})
+  shows({ 'a', 'same', 'c' }, { 'same', 'c', 'd' }, { { 0, 0, 'a', 0 }, { 2, 1, '', 0 } })
+  shows({ 'gone', 'one two three' }, { 'one 2 three' }, { { 0, 1, 'gone|one two three', 1 } })
+  shows({ 'same', 'gone' }, { 'same' }, { { 1, 0, 'gone', 0 } })
+  shows({ 'x = 1' }, { 'entirely other text' }, { { 0, 1, 'x = 1', 0 } })
+end
+
 T['a moved file and one whose last line ends otherwise say so'] = function()
   local c = child.new({ files = { ['a.txt'] = 'one\ntwo\n', ['b.txt'] = 'one\ntwo' } })
   local a, b = c:edit('a.txt'), c:edit('b.txt')
@@ -543,7 +568,7 @@ T['decisions are said, with what the server has to say of them'] = function()
   check(c:lua('return seen.CopydeskReviewDecided.undoToken'), 'u1')
   check(
     c:lua('return told[#told].message'),
-    'copydesk: rejected 1 hunk; 3 hunks pending\nwhat you wrote inside it was kept'
+    'copydesk: rejected 1 hunk; 3 hunks pending (what you wrote inside it was kept)'
   )
   c:cmd('Copydesk undo')
   c:wait('seen.CopydeskReviewUndone')

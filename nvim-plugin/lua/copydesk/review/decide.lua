@@ -37,7 +37,7 @@ local function report(action, result)
   )
   if #reasons > 0 then
     level = warn
-    text = text .. '\n' .. table.concat(reasons, '\n')
+    text = text .. ' (' .. table.concat(reasons, '; ') .. ')'
   end
   log.tell(text, level)
 end

@@ -86,6 +86,21 @@ local function part(old, new, row)
   return made
 end
 
+--- Two parts of one row as one: the first has removed lines only.
+---@param first copydesk.review.Part
+---@param second copydesk.review.Part
+---@return copydesk.review.Part
+local function joint(first, second)
+  local made = vim.tbl_extend('force', second, {
+    old = vim.list_extend(vim.list_slice(first.old), second.old),
+    old_words = {},
+  })
+  for at, spans in pairs(second.old_words) do
+    made.old_words[at + #first.old] = spans
+  end
+  return made
+end
+
 --- A hunk in parts, in the order of the text. Lines that are the same on both sides are in none.
 ---@param old string[]
 ---@param new string[]
@@ -94,16 +109,25 @@ function M.of(old, new)
   if #old == 0 or #new == 0 or #old + #new > most_lines then
     return { { row = 0, count = #new, old = old, words = {}, old_words = {} } }
   end
-  local parts = {}
+  if #old == 1 and #new == 1 then
+    return old[1] ~= new[1] and { part(old, new, 0) } or {}
+  end
+  local parts = {} ---@type copydesk.review.Part[]
   for _, hunk in ipairs(diff(joined(old), joined(new), { linematch = 60 })) do
     local old_first, old_count, new_first, new_count = unpack(hunk)
     -- Where nothing is on a side, its number is that of the line before.
     local row = new_count > 0 and new_first - 1 or new_first
-    parts[#parts + 1] = part(
+    local made = part(
       vim.list_slice(old, old_first, old_first + old_count - 1),
       vim.list_slice(new, new_first, new_first + new_count - 1),
       row
     )
+    local last = parts[#parts]
+    if last and last.count == 0 and last.row == row then
+      parts[#parts] = joint(last, made)
+    else
+      parts[#parts + 1] = made
+    end
   end
   return parts
 end
