@@ -156,17 +156,20 @@ impl Notebooks {
         self.tell();
     }
 
-    /// The editor says whether one is unsaved.
+    /// The editor says which version one has and whether it is unsaved. VS Code counts what is
+    /// typed in cells only after it has told of it.
     pub fn told(&self, location: &Location, state: &DocumentState) {
         let mut open = self.lock();
-        let known = open.get_mut(location).filter(|it| it.version == state.version);
-        if let Some(notebook) = known {
-            notebook.dirty = match (state.dirty, notebook.dirty) {
-                (false, _) => Dirty::Clean,
-                (true, Dirty::Ours) => Dirty::Ours,
-                (true, Dirty::Clean | Dirty::Person) => Dirty::Person,
-            };
-        }
+        let known = open.get_mut(location).filter(|it| it.version <= state.version);
+        let Some(notebook) = known else { return };
+        notebook.version = state.version;
+        notebook.dirty = match (state.dirty, notebook.dirty) {
+            (false, _) => Dirty::Clean,
+            (true, Dirty::Ours) => Dirty::Ours,
+            (true, Dirty::Clean | Dirty::Person) => Dirty::Person,
+        };
+        drop(open);
+        self.tell();
     }
 
     /// The editor closed one.

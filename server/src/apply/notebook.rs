@@ -29,8 +29,9 @@ const ATTEMPTS: usize = 4;
 const ANSWER: Duration = Duration::from_secs(30);
 /// How long after the answer the change may take to arrive.
 const ECHO: Duration = Duration::from_secs(3);
-/// How long after a refusal to wait for the change that explains it.
-const EXPLANATION: Duration = Duration::from_millis(200);
+/// How long after a refusal to wait for the change that explains it: editors tell of what is typed
+/// in cells with a delay of their own.
+const EXPLANATION: Duration = Duration::from_secs(2);
 
 /// The cells that are shown, and where those were that are no more.
 #[derive(Default)]
@@ -215,9 +216,15 @@ impl Parts {
                 Err(_) => (Err("the editor did not answer".to_owned()), EXPLANATION),
             };
             let end = Instant::now() + patience;
+            let newer = || {
+                self.cells.notebooks.get(notebook).is_none_or(|it| it.version != fitted.now.version)
+            };
             let shown = loop {
                 if let Some(cell) = self.shown(notebook, change, &fitted) {
                     break Some(cell);
+                }
+                if answer.is_err() && newer() {
+                    break None;
                 }
                 match timeout_at(end, changed.changed()).await {
                     Ok(Ok(())) => {}
@@ -231,7 +238,8 @@ impl Parts {
                     return Ok(Shown { cell, was });
                 }
                 (None, Ok(())) => {}
-                (None, Err(why)) => reason = why,
+                (None, Err(why)) if newer() => reason = why,
+                (None, Err(why)) => return Err(refused(why)),
             }
         }
         Err(refused(reason))

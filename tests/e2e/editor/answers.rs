@@ -37,11 +37,15 @@ impl State {
         self.tell_state();
     }
 
-    fn tell_state(&mut self) {
+    pub(super) fn tell_state(&mut self) {
         if self.manner.kind == Kind::Bare {
             return;
         }
-        let documents: Vec<_> = self.documents.iter().map(|(uri, d)| d.state(uri)).collect();
+        let documents = self.documents.iter().map(|(uri, d)| d.state(uri));
+        let notebooks = self.notebooks.iter();
+        let notebooks =
+            notebooks.map(|(uri, n)| json!({ "uri": uri, "version": n.version, "dirty": true }));
+        let documents: Vec<_> = documents.chain(notebooks).collect();
         self.notify("copydesk/editor/didChangeState", json!({ "documents": documents }));
     }
 

@@ -108,14 +108,16 @@ impl State {
     pub(super) fn edit_cell_text(&mut self, uri: &str, cell: &str, edits: &[Value]) {
         let change = self.change(cell, edits);
         let notebook = self.notebooks.get_mut(uri).expect("an open notebook");
-        notebook.version += 1;
+        // As VS Code does: the new version is told afterwards, with the editor's state.
         let named = json!({ "uri": uri, "version": notebook.version });
+        notebook.version += 1;
         let content =
             json!([{ "document": change["textDocument"], "changes": change["contentChanges"] }]);
         self.notify(
             "notebookDocument/didChange",
             json!({ "notebookDocument": named, "change": { "cells": { "textContent": content } } }),
         );
+        self.tell_state();
     }
 
     /// The notebook of a cell.
