@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::editor::{
-    Answer, Applied, ApplyError, CellEdit, Editor, OpenNotebook, Reviewed, Saved, Status,
-    Transaction,
+    Answer, Applied, ApplyError, CellEdit, Editor, Found, FoundOutcome, OpenNotebook, Reviewed,
+    Saved, Status, Transaction,
 };
 use agent::settings::SavePolicy;
 use async_trait::async_trait;
@@ -34,6 +34,7 @@ mod ask;
 mod decisions;
 mod disk;
 mod document;
+mod found;
 mod locks;
 mod notebook;
 mod pending;
@@ -175,6 +176,25 @@ impl Editor for LspEditor {
 
     fn follow_review(&self, session: &str, call: &str) -> Option<watch::Receiver<Reviewed>> {
         self.0.client.can_review().then(|| self.0.waits.begin(session, call))
+    }
+
+    fn command_started(&self, session: &str, call: &str) {
+        self.0.review.command_started(review::Origin::of(session, call));
+    }
+
+    fn command_ended(&self, session: &str, call: &str) {
+        self.0.review.command_ended(session, call);
+    }
+
+    async fn found(&self, found: Found) -> Vec<FoundOutcome> {
+        let parts = Arc::clone(&self.0);
+        let count = found.files.len();
+        // On a task of its own: what was found is entered whoever waits for it.
+        let entering = tokio::spawn(async move { parts.enter_found(found).await });
+        entering.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "entering a command's changes failed");
+            vec![FoundOutcome::Failed("it could not be entered".to_owned()); count]
+        })
     }
 
     fn wants_transcript_file(&self) -> bool {

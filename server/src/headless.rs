@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent::editor::{
-    Answer, Applied, AppliedFile, ApplyError, Editor, FileOp, Kept, Saved, Status, Transaction,
+    Answer, Applied, AppliedFile, ApplyError, Editor, FileOp, Found, FoundOutcome, Kept, Saved,
+    Status, Transaction,
 };
 use async_trait::async_trait;
 use protocol::acp;
@@ -138,6 +139,18 @@ impl Editor for Headless {
                 Err(reason) => Saved::No(reason),
             })
             .collect()
+    }
+
+    fn command_started(&self, session: &str, call: &str) {
+        self.files.command_started(session, call);
+    }
+
+    fn command_ended(&self, session: &str, call: &str) {
+        self.files.command_ended(session, call);
+    }
+
+    async fn found(&self, found: Found) -> Vec<FoundOutcome> {
+        self.files.found(found).await
     }
 
     fn status(&self, _status: Status) {}

@@ -13,6 +13,7 @@ use text::{ChangeSet, Rope};
 use tokio::sync::Notify;
 use vfs::{Location, Snapshot, Source, Undo, Vfs};
 
+mod commands;
 mod kept;
 pub mod lines;
 pub mod plain;
@@ -48,6 +49,8 @@ pub struct Table {
     /// How deleted files come back with their own bytes.
     deleted: BTreeMap<Location, Undo>,
     keeping: Option<kept::Keeping>,
+    /// What commands do to files.
+    commands: commands::Commands,
 }
 
 /// What document changes are looked at for.
@@ -164,7 +167,8 @@ impl Review {
     /// Follows everything the ledger knows of; gives the documents whose hunks changed.
     pub fn follow_all(&self) -> BTreeSet<Location> {
         let mut table = self.table();
-        let all: Vec<Location> = table.ledger.tracked().cloned().collect();
+        let all: BTreeSet<Location> =
+            table.ledger.tracked().chain(table.commands.awaited()).cloned().collect();
         let mut changed = BTreeSet::new();
         for location in all {
             if !table.held.contains_key(&location)
@@ -192,7 +196,8 @@ impl Review {
 
     fn count(&self, table: &Table) {
         let mut watching = self.watching();
-        watching.tracked = table.ledger.tracked().cloned().collect();
+        watching.tracked =
+            table.ledger.tracked().chain(table.commands.awaited()).cloned().collect();
         self.0.tracked.store(watching.tracked.len(), Ordering::Relaxed);
     }
 
@@ -291,6 +296,9 @@ impl Drop for Held {
 impl Table {
     /// Takes over what happened to a file since the last look, if anything did.
     fn follow(&mut self, vfs: &Vfs, location: &Location) -> Option<Edited> {
+        if self.ledger.current(location).is_none() {
+            return self.take_awaited(vfs, location);
+        }
         let known = self.ledger.current(location)?;
         let on_disk = || location.path().is_some_and(|path| vfs.link_stat(path).is_ok());
         if self.ledger.existence(location) == Some(Existence::Deleted) {
@@ -300,7 +308,8 @@ impl Table {
                 Location::Disk(_) => on_disk(),
                 Location::Virtual(_) => vfs.is_open(location),
             };
-            return if is_back { self.forget(location) } else { None };
+            // What a command makes again is told when it is found.
+            return if is_back && !self.commands.run() { self.forget(location) } else { None };
         }
         if let Some(open) = vfs.open_snapshot(location) {
             return self.follow_open(vfs, location, &open);
@@ -308,10 +317,15 @@ impl Table {
         self.followed.remove(location);
         match location.path().map(|path| vfs.disk_snapshot(path)) {
             Some(Ok(now)) if now.rope == *known => None,
-            Some(Ok(now)) => Some(self.ledger.reopened(location, &now.rope)),
+            Some(Ok(now)) => {
+                let changes = ChangeSet::between(known, &now.rope);
+                self.take_command_edit(location, &changes)
+                    .or_else(|| Some(self.ledger.reopened(location, &now.rope)))
+            }
             Some(Err(_)) if on_disk() => None,
             // What was decided can still be undone.
             Some(Err(_)) | None if !self.ledger.is_pending(location) => None,
+            Some(Err(_)) if self.commands.run() => None,
             Some(Err(_)) | None => self.forget(location),
         }
     }
@@ -333,11 +347,25 @@ impl Table {
             return;
         }
         let steps = known.and_then(|known| vfs.steps_since(location, known));
+        let opened_anew = steps.is_none();
         for step in steps.into_iter().flatten().filter(|step| step.generation <= generation) {
-            self.ledger.person_edit(location, &step.changes);
+            let taken = match step.origin {
+                vfs::Origin::Editor => None,
+                vfs::Origin::Disk => self.take_command_edit(location, &step.changes),
+            };
+            if taken.is_none() {
+                self.ledger.person_edit(location, &step.changes);
+            }
         }
-        let current = self.ledger.current(location);
-        if current.is_some_and(|it| it.len_bytes() != text.len_bytes()) || known.is_none() {
+        let Some(current) = self.ledger.current(location) else { return };
+        if opened_anew && vfs.last_read(location).is_some_and(|it| it == *text) {
+            let changes = ChangeSet::between(current, text);
+            if !changes.is_identity() && self.take_command_edit(location, &changes).is_some() {
+                return;
+            }
+        }
+        let Some(current) = self.ledger.current(location) else { return };
+        if current.len_bytes() != text.len_bytes() || known.is_none() {
             self.ledger.reopened(location, text);
         }
     }
@@ -373,6 +401,7 @@ impl Table {
         self.ledger.forget(location);
         self.followed.remove(location);
         self.deleted.remove(location);
+        self.commands.forget(location);
         Some(Edited::Hunks)
     }
 }

@@ -384,6 +384,13 @@ impl Editor {
         self.lock().retype(&uri, old, new);
     }
 
+    /// Reads an open file anew from disk.
+    #[track_caller]
+    pub fn reload(&self, path: &str) {
+        let uri = self.uri(path);
+        self.lock().reload(&uri);
+    }
+
     /// Saves an open file as the person would.
     #[track_caller]
     pub fn save(&self, path: &str) {

@@ -20,6 +20,7 @@ mod dialects;
 mod editor;
 mod edits;
 mod faults;
+mod found;
 mod frames;
 mod generated;
 mod lifecycle;

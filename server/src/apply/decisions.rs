@@ -12,9 +12,9 @@ use protocol::{
 };
 use review::{Decision, HunkId, Ledger, Pick, Plan, State};
 use std::sync::PoisonError;
-use text::{ChangeSet, Edit};
+use text::{ChangeSet, Edit, Rope};
 use tokio_util::sync::CancellationToken;
-use vfs::{Dirty, Location, Undo};
+use vfs::{Dirty, Image, Location, Undo};
 
 use super::disk::DiskStep;
 use super::document::Landed;
@@ -227,7 +227,7 @@ impl Parts {
         let carried = match plan {
             None => Ok(Carried::File),
             Some(Plan::Text(changes)) if changes.is_identity() => Ok(Carried::File),
-            Some(Plan::Text(changes)) => self.change_text(label, location, &changes).await,
+            Some(Plan::Text(changes)) => self.change_text(label, location, &changes, held).await,
             Some(Plan::Create(text)) => match self.bring_cell_back(label, location, &text).await {
                 Some(back) => back.map(|()| Carried::File),
                 None => self.bring_back(location, &text, held.deleted(location)).await,
@@ -258,6 +258,7 @@ impl Parts {
         label: &str,
         location: &Location,
         changes: &ChangeSet,
+        held: &Held,
     ) -> Result<Carried, ApplyError> {
         let base = self.vfs.snapshot(location).map_err(|error| ApplyError::Refused {
             location: location.clone(),
@@ -272,9 +273,24 @@ impl Parts {
             let landed = self.change_document(label, &base, changes, &never).await?;
             return Ok(Carried::Document(Box::new(landed)));
         }
+        if self.revert_whole(location, &changes.apply(&base.rope), held).await {
+            let step = DiskStep { ops: Vec::new(), before: base.rope, changes: changes.clone() };
+            return Ok(Carried::Disk(Box::new(step)));
+        }
         let step = self.plan_edit(&base, changes)?;
         self.commit(step.ops.clone()).await?;
         Ok(Carried::Disk(Box::new(step)))
+    }
+
+    /// Takes a command's whole change of a file back byte for byte, mode included, where the file
+    /// is to have the text it had before; whether it did.
+    async fn revert_whole(&self, location: &Location, wanted: &Rope, held: &Held) -> bool {
+        let Some(undo) = held.changed_by_command(location) else { return false };
+        let before = undo.entries.first().and_then(|it| it.before.clone());
+        let Some(Image::File { blob, .. }) = before else { return false };
+        let then = self.vfs.blob(blob).ok().and_then(|bytes| self.vfs.decode_text(&bytes));
+        let same = then.is_some_and(|(text, _)| text == *wanted);
+        same && self.revert(undo).await.is_ok()
     }
 
     /// Makes a file again, from its own bytes where they are known.
@@ -326,7 +342,7 @@ impl Parts {
                 let len = open.rope.len_bytes();
                 let all = ChangeSet::new(len, vec![Edit::new(0..len, "")]);
                 let all = all.unwrap_or_else(|_| ChangeSet::identity(len));
-                self.change_text(label, location, &all).await
+                self.change_text(label, location, &all, held).await
             }
             Some(_) | None => {
                 let step = self.plan_delete(location)?;

@@ -93,6 +93,33 @@ impl State {
         }
     }
 
+    /// Reads an open file anew, as editors do when it changed on disk and holds nothing unsaved. One like Neovim
+    /// closes and opens it.
+    #[track_caller]
+    pub fn reload(&mut self, uri: &str) {
+        let path = url::Url::parse(uri).expect("a URI").to_file_path().expect("a file");
+        let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{uri}: {e}"));
+        let before = &self.documents[uri];
+        assert!(!before.dirty, "{uri} holds unsaved text");
+        let now = Document::decode(&bytes, before.version + 1);
+        if self.manner.kind == Kind::Lying {
+            self.close(uri);
+            self.open(uri, Document { version: 0, ..now });
+            return;
+        }
+        let (text, len) = (now.text, before.text.len());
+        let end = before.position(len, self.manner.columns);
+        let start = json!({ "line": 0, "character": 0 });
+        let change = json!({ "range": { "start": start, "end": end }, "newText": text });
+        let told = self.change(uri, &[change]);
+        self.untold.push(told);
+        if let Some(document) = self.documents.get_mut(uri) {
+            document.dirty = false;
+        }
+        self.tell();
+        self.tell_state();
+    }
+
     /// Writes an open file; false where it is not open, no file, or not encodable.
     pub fn save(&mut self, uri: &str) -> bool {
         self.tell();

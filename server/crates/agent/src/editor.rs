@@ -4,12 +4,13 @@
 //! all, and `apply` returns only when the document store holds the resulting text.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use protocol::acp;
 use text::{ChangeSet, Rope};
 use tokio::sync::watch;
-use vfs::{Location, Snapshot};
+use vfs::{Eol, Location, Snapshot};
 
 use crate::settings::ReviewPolicy;
 
@@ -54,6 +55,17 @@ pub trait Editor: Send + Sync {
 
     /// That file was written anew.
     fn transcript_written(&self, _path: &Path) {}
+
+    /// A command of this call starts: what happens to files meanwhile may be its doing.
+    fn command_started(&self, _session: &str, _call: &str) {}
+
+    /// The command has ended, and what it changed was entered.
+    fn command_ended(&self, _session: &str, _call: &str) {}
+
+    /// Enters what a command changed on disk as pending; one outcome a file, in order.
+    async fn found(&self, found: Found) -> Vec<FoundOutcome> {
+        found.files.iter().map(|_| FoundOutcome::Pending).collect()
+    }
 
     /// Tells that a session's busy state or its waiting prompts changed.
     fn status(&self, status: Status);
@@ -233,6 +245,56 @@ pub enum ApplyError {
     /// The turn was cancelled.
     #[error("cancelled")]
     Cancelled,
+}
+
+/// What a command changed on disk.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The session it belongs to.
+    pub session: String,
+    /// The tool call it belongs to.
+    pub call: String,
+    /// Its files; each differs before and after.
+    pub files: Vec<FoundFile>,
+}
+
+/// One file that a command changed.
+#[derive(Clone, Debug)]
+pub struct FoundFile {
+    /// The file.
+    pub location: Location,
+    /// As it was; absent for a new one.
+    pub before: Option<Side>,
+    /// As it is; absent for one that is gone.
+    pub after: Option<Side>,
+}
+
+/// A file at one moment.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Decoded, line endings as they are.
+    pub text: Rope,
+    /// What its lines end in.
+    pub eol: Eol,
+    /// As it lies on disk.
+    pub bytes: Arc<[u8]>,
+    /// Permission bits.
+    pub mode: u32,
+}
+
+/// What became of a change that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FoundOutcome {
+    /// It is pending.
+    Pending,
+    /// The editor shows the file as it was; the change is pending once it shows it as it is.
+    Behind,
+    /// The editor holds unsaved text that differs from the file now. Pending once it shows the file.
+    Unsaved,
+    /// The editor just saved the file.
+    NotTheCommands,
+    /// It could not be entered, for this reason.
+    Failed(String),
 }
 
 /// What became of a document that was to be saved.

@@ -10,6 +10,7 @@ mod cards;
 pub mod dialects;
 pub mod editor;
 pub mod export;
+mod footprint;
 pub mod gate;
 mod in_review;
 mod live;

@@ -10,6 +10,7 @@ use protocol::acp::{
 };
 
 use crate::cards;
+use crate::footprint;
 use crate::session::{Session, Shared};
 use crate::transcript::Transcript;
 
@@ -48,7 +49,7 @@ impl Observer for Live {
         }
     }
 
-    fn ended(&self, _call: &str, terminal: &str, _status: Status, exit: Option<&Exit>) {
+    fn ended(&self, call: &str, terminal: &str, _status: Status, exit: Option<&Exit>) {
         let mut ended = TerminalExitStatus::new();
         match exit {
             Some(Exit::Code(code)) => ended = ended.exit_code(i64::from(*code)),
@@ -57,6 +58,9 @@ impl Observer for Live {
         }
         let update = TerminalUpdate::new(terminal.to_string()).exit_status(ended);
         self.transcript.send(SessionUpdate::TerminalUpdate(update));
+        if let Some(shared) = self.session.get().and_then(Weak::upgrade) {
+            footprint::job_ended(&shared, call);
+        }
     }
 
     fn finished(&self, job: &JobFinished) {
@@ -81,6 +85,11 @@ impl Observer for Live {
             job.origin.label,
             job.tail.trim_end()
         );
-        Session { shared }.tell(text);
+        let call = job.origin.call.clone();
+        tokio::spawn(async move {
+            // What it changed is told with its end.
+            footprint::settled(&shared, &call).await;
+            Session { shared }.tell(text);
+        });
     }
 }

@@ -22,6 +22,7 @@ use vfs::Location;
 use crate::artifacts::Artifacts;
 use crate::editor::Status;
 use crate::export;
+use crate::footprint::Footprints;
 use crate::live::Live;
 use crate::permission::{Rule, Rules};
 use crate::place::Place;
@@ -481,6 +482,8 @@ const BACKGROUND: Duration = Duration::from_secs(5);
 /// Calls that run now, each with its own way to be cancelled.
 #[derive(Default)]
 pub struct Calls {
+    /// What their commands do to files.
+    pub footprints: Footprints,
     running: Mutex<HashMap<String, CancellationToken>>,
     changed: Notify,
 }

@@ -134,6 +134,8 @@ pub(crate) struct OnDisk {
     pub real: Option<PathBuf>,
     /// The file as it was when buffer and file were last known to be compared.
     pub stamp: Option<Stamp>,
+    /// The text the editor last read from the file.
+    pub read: Option<Rope>,
 }
 
 struct Expected {
@@ -151,7 +153,8 @@ impl Document {
         generation: Arc<watch::Sender<u64>>,
     ) -> Document {
         let rope = Rope::from_str(text);
-        let (dirty, on_disk) = compare(text, disk);
+        let (dirty, mut on_disk) = compare(text, disk);
+        on_disk.read = (dirty == Dirty::Clean).then(|| rope.clone());
         generation.send_modify(|n| *n += 1);
         let start = *generation.borrow();
         Document {
@@ -287,6 +290,7 @@ impl Document {
         self.saved();
         self.on_disk.format = format;
         self.on_disk.stamp = Some(stamp);
+        self.on_disk.read = Some(self.rope.clone());
     }
 
     pub fn set_breaks(&mut self, breaks: LineBreaks) {
@@ -368,6 +372,7 @@ fn compare(text: &str, disk: Option<Decoded>) -> (Dirty, OnDisk) {
         read_only: false,
         real: None,
         stamp: None,
+        read: None,
     };
     let Some(disk) = disk else {
         let dirty = if text.is_empty() { Dirty::Clean } else { Dirty::Person };
@@ -382,10 +387,21 @@ fn compare(text: &str, disk: Option<Decoded>) -> (Dirty, OnDisk) {
     };
     // An editor that shows other line endings than the file's holds the same text all the same.
     let dirty = if same_but_line_endings(text, &disk.text) { Dirty::Clean } else { Dirty::Person };
-    (dirty, OnDisk { format: disk.format, write_back, read_only: false, real: None, stamp: None })
+    (
+        dirty,
+        OnDisk {
+            format: disk.format,
+            write_back,
+            read_only: false,
+            real: None,
+            stamp: None,
+            read: None,
+        },
+    )
 }
 
-pub(crate) fn same_but_line_endings(a: &str, b: &str) -> bool {
+/// Whether two texts differ in nothing but how their lines end.
+pub fn same_but_line_endings(a: &str, b: &str) -> bool {
     a == b || lines(a).eq(lines(b))
 }
 

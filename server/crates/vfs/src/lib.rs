@@ -30,6 +30,7 @@ mod transaction;
 pub use disk::{DirEntry, FileKind, FileStat};
 pub use document::{
     Change, Dirty, DocumentInfo, EditorState, Origin, SyncError, TextChange, WriteBack,
+    same_but_line_endings,
 };
 pub use encoding::Encoding;
 pub use format::{Eol, Format};

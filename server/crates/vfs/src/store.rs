@@ -252,6 +252,30 @@ impl Vfs {
         }
     }
 
+    /// The text the editor last read from the document's file, at its opening or since.
+    pub fn last_read(&self, location: &Location) -> Option<Rope> {
+        self.state().open.get(location)?.on_disk.read.clone()
+    }
+
+    /// Whether the editor shows an unchanged document whose file has another text by now.
+    pub fn is_behind(&self, location: &Location) -> bool {
+        let (known, path, rope) = {
+            let state = self.state();
+            let Some(document) = state.open.get(location) else { return false };
+            if document.dirty != Dirty::Clean {
+                return false;
+            }
+            let Some(path) = document.on_disk.real.as_deref().or(location.path()) else {
+                return false;
+            };
+            (document.on_disk.stamp, path.to_owned(), document.rope.clone())
+        };
+        let text = rope.to_string();
+        Stamp::at(&path).is_some_and(|it| Some(it) != known)
+            && decode_for_compare(&path, &text)
+                .is_some_and(|it| !same_but_line_endings(&it.text, &text))
+    }
+
     pub fn is_open(&self, location: &Location) -> bool {
         self.state().open.contains_key(location)
     }

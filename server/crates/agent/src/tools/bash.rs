@@ -12,6 +12,7 @@ use vfs::Location;
 
 use crate::bounds;
 use crate::cards;
+use crate::footprint::{self, Traces};
 use crate::permission::shell;
 use crate::place::Place;
 use crate::tool::{Access, Card, CommandAccess, Cx, Failure, Output, Tool};
@@ -89,25 +90,31 @@ impl Tool for Bash {
         }
         let command = self.command(cx).await?;
         if self.run_in_background {
-            let job = cx
-                .session
-                .jobs
-                .start(command)
-                .await
-                .map_err(|err| Failure::new(format!("{err}.")))?;
+            footprint::begin_job(cx, &self.command).await;
+            let job = cx.session.jobs.start(command).await.map_err(|err| {
+                footprint::forget(cx);
+                Failure::new(format!("{err}."))
+            })?;
             let text = format!(
                 "[background job {job}] started. You are told when it ends; read its output with \
                  JobOutput, stop it with JobKill."
             );
             return Ok(Output::text(text));
         }
-        let ran = cx
-            .session
-            .jobs
-            .run(command, &cx.cancel)
-            .await
-            .map_err(|err| Failure::new(format!("The command could not be started: {err}.")))?;
-        self.told(cx, ran)
+        footprint::begin(cx, &self.command).await;
+        let ran = cx.session.jobs.run(command, &cx.cancel).await.map_err(|err| {
+            footprint::forget(cx);
+            Failure::new(format!("The command could not be started: {err}."))
+        })?;
+        let traces = match ran.ended {
+            Ended::Promoted { .. } => footprint::goes_on(cx).await,
+            Ended::Cancelled => {
+                footprint::abandon(cx);
+                Traces::default()
+            }
+            Ended::Exited(_) | Ended::TimedOut | Ended::Killed => footprint::finish(cx).await,
+        };
+        self.told(cx, ran, traces)
     }
 }
 
@@ -149,7 +156,7 @@ impl Bash {
         Ok(command)
     }
 
-    fn told(&self, cx: &Cx, ran: Ran) -> Result<Output, Failure> {
+    fn told(&self, cx: &Cx, ran: Ran, traces: Traces) -> Result<Output, Failure> {
         let mut text = bounds::head_and_tail(ran.output.text.trim_end(), || self.whole(cx, &ran));
         if ran.ended == Ended::Cancelled {
             return Err(Failure::Cancelled);
@@ -186,6 +193,7 @@ impl Bash {
             lines.push("[some of its processes could not be confirmed to have ended]".into());
         }
         lines.extend(self.carry_cwd(cx, &ran));
+        lines.extend(traces.lines);
         let lines: Vec<String> = lines.into_iter().filter(|it| !it.is_empty()).collect();
         let exit = match &ran.ended {
             Ended::Exited(Exit::Code(code)) => json!({ "exitCode": code }),
@@ -194,8 +202,9 @@ impl Bash {
             Ended::TimedOut => json!({ "timedOut": true }),
             Ended::Killed | Ended::Cancelled => json!({ "killed": true }),
         };
-        let mut output =
-            Output::text(lines.join("\n")).with_card(vec![cards::terminal(&ran.terminal)]);
+        let mut card = vec![cards::terminal(&ran.terminal)];
+        card.extend(traces.card);
+        let mut output = Output::text(lines.join("\n")).with_card(card);
         output.failed = failed;
         output.raw = Some(exit);
         Ok(output)
