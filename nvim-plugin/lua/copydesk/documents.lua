@@ -388,6 +388,20 @@ function M.follow()
   M.send_state()
 end
 
+--- A command ended and may have changed files: buffers without unsaved text show them as they are now,
+--- where Neovim may read them anew by itself.
+function M.reload_changed()
+  for _, buf in ipairs(api.nvim_list_bufs()) do
+    local reads = vim.bo[buf].autoread
+    if reads == nil then
+      reads = vim.o.autoread
+    end
+    if reads and named[buf] and wanted(buf) and not vim.bo[buf].modified then
+      vim.cmd('silent! checktime ' .. buf)
+    end
+  end
+end
+
 --- The server is gone: what it knew counts no more.
 function M.forget()
   untitled, named, facts = {}, {}, {}

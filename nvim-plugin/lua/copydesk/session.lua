@@ -62,6 +62,9 @@ function M.update(params)
     session.seq = seq
   end
   conversation.apply(session, update)
+  if update.sessionUpdate == 'terminal_update' and type(update.exitStatus) == 'table' then
+    require('copydesk.documents').reload_changed()
+  end
   if session == current then
     tell_view('header')
   end

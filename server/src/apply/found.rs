@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 
 use agent::editor::{Found, FoundFile, FoundOutcome, Side};
-use text::{LineEnding, Rope, to_ending};
 use tokio::task::spawn_blocking;
 use vfs::{Location, Undo};
 
 use super::Parts;
-use crate::capabilities::EditorKind;
 
 impl Parts {
     /// Enters what a command changed; one outcome a file, in order.
@@ -21,7 +19,6 @@ impl Parts {
             let location = self.document_of(&file.location);
             let _lock = self.locks.take([&location]).await;
             let undo = self.keep_both(&file).await;
-            let file = self.as_the_editor_has_it(&location, file);
             let held = self.review.hold([&location]);
             let outcome = match undo {
                 Ok(undo) => held.found(&location, &file, Some(undo), &origin),
@@ -39,17 +36,6 @@ impl Parts {
     fn document_of(&self, location: &Location) -> Location {
         let real = location.path().map(|path| self.vfs.real_path(path));
         real.and_then(|real| self.vfs.open_at(&real)).unwrap_or_else(|| location.clone())
-    }
-
-    /// Neovim's buffers have `\n` at every line's end, whatever the file has.
-    fn as_the_editor_has_it(&self, location: &Location, mut file: FoundFile) -> FoundFile {
-        if self.client.editor == EditorKind::Neovim && self.vfs.is_open(location) {
-            for side in [&mut file.before, &mut file.after].into_iter().flatten() {
-                let text = side.text.to_string();
-                side.text = Rope::from_str(&to_ending(&text, LineEnding::Lf));
-            }
-        }
-        file
     }
 
     /// Journals both sides, so that the file can come back as it was.

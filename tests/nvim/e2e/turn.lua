@@ -60,6 +60,33 @@ T['unsaved text is seen, the edit is approved, and lands in the buffer alone'] =
   check(c:lines(buf), { 'one', 'two', 'three' })
 end
 
+T['a file that a command changes is shown as it is, and its change can be taken back'] = function()
+  local script = "sed -i 's/two/TWO/' a.txt; sed -i 's/one/ONE/' b.txt"
+  local model = child.model({
+    { calls = { { name = 'Bash', input = { command = script, description = 'shout' } } } },
+    { text = 'Done.' },
+  })
+  local c = child.with_server(model, {
+    files = { ['a.txt'] = 'one\ntwo\nthree\n', ['b.txt'] = 'one\n' },
+  })
+  local other = c:edit('b.txt')
+  c:type('Gomine<Esc>')
+  c:wait(('vim.api.nvim_buf_line_count(%d) == 2'):format(other))
+  c:cmd('set hidden')
+  local buf = c:edit('a.txt')
+  c:cmd('Copydesk send shout')
+  c:wait(pending)
+  c:cmd('Copydesk approve')
+  c:wait('#turns > 0')
+  check(c:lines(buf), { 'one', 'TWO', 'three' })
+  check(c:lua('return vim.bo[...].modified', buf), false)
+  check(c:lines(other), { 'one', 'mine' }, 'unsaved text stays')
+  check(model.saw('[changed: a.txt +1 −1'), true)
+  check(model.saw('while the editor holds unsaved text'), true)
+  c:cmd('Copydesk rejectall')
+  c:wait(('vim.api.nvim_buf_get_lines(%d, 1, 2, false)[1] == "two"'):format(buf))
+end
+
 T['typing goes on in insert mode while the edit arrives'] = function()
   local model = child.model({ read_step('a.txt'), edit_step('a.txt', 'one', 'ONE\nand more') })
   local c = child.with_server(model, { files = { ['a.txt'] = 'one\ntwo\n' } })
