@@ -71,7 +71,7 @@ const CASES: &[(&str, Proof)] = &[
     ("C11", Here),
     ("C13", Here),
     ("C14", Here),
-    ("C16", Left("files changed by shell commands are not found yet")),
+    ("C16", Held(&[("tests/e2e/found.rs", "line_endings_changed_wholesale_are_said")])),
     ("D1", Held(&[(NVIM, "closing windows and buffers decides nothing")])),
     ("D2", Here),
     ("D4", Here),

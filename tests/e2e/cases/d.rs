@@ -211,10 +211,8 @@ fn no_shipped_key_shadows_one_of_the_editor() {
     }
     let plugin =
         std::fs::read_to_string(project().join("nvim-plugin/plugin/copydesk.lua")).unwrap();
-    let maps: Vec<&str> = plugin.lines().filter(|it| it.contains("keymap.set")).collect();
-    assert!(!maps.is_empty());
-    assert!(
-        maps.iter().all(|it| it.contains("<Plug>(Copydesk")),
-        "only <Plug> maps ship: {maps:?}"
-    );
+    for map in plugin.split("keymap.set(").skip(1) {
+        let shipped: String = map.chars().take(60).collect();
+        assert!(shipped.contains("'<Plug>(Copydesk"), "only <Plug> maps ship: {shipped}");
+    }
 }

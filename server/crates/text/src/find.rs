@@ -5,6 +5,7 @@
 //! window over them, and a close look at a bounded number of places.
 
 pub(crate) mod closest;
+mod distance;
 pub(crate) mod forms;
 pub(crate) mod indent;
 pub(crate) mod index;

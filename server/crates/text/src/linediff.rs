@@ -10,8 +10,9 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Past this a diff gets coarser instead of slower.
-const DEADLINE: Duration = Duration::from_millis(50);
+/// Past this, splitting and hashing included, a diff gets coarser instead of slower. What comes before and after it
+/// takes as long again on the largest texts, and all of it is to stay below 50 ms.
+pub(crate) const DEADLINE: Duration = Duration::from_millis(25);
 
 /// Windows with more lines than this on both sides together are one block.
 const MAX_LINES: usize = 400_000;
@@ -27,23 +28,54 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
+/// The blocks of lines in which two texts differ.
+pub(crate) fn blocks_of(before: &str, after: &str) -> Vec<Block> {
+    let (old, new) = (count(before), count(after));
+    if old + new > MAX_LINES {
+        return vec![Block { before: 0..old, after: 0..new }];
+    }
+    blocks(&split(before), &split(after))
+}
+
+/// As many as [`split`] gives.
+pub(crate) fn count(text: &str) -> usize {
+    let newlines = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    newlines + usize::from(!text.is_empty() && !text.ends_with('\n'))
+}
+
 /// The blocks in which two lists of lines differ.
-pub(crate) fn blocks(before: &[&str], after: &[&str]) -> Vec<Block> {
+pub(crate) fn blocks<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<Block> {
     if before.is_empty() && after.is_empty() {
         return Vec::new();
     }
     if before.is_empty() || after.is_empty() || before.len() + after.len() > MAX_LINES {
         return vec![Block { before: 0..before.len(), after: 0..after.len() }];
     }
-    let deadline = Some(Instant::now() + DEADLINE);
+    if let ([old], [new]) = (before, after) {
+        let differs = old != new;
+        return differs.then_some(Block { before: 0..1, after: 0..1 }).into_iter().collect();
+    }
+    let deadline = Instant::now() + DEADLINE;
     let mut ids: HashMap<&str, u32, Seeded> = HashMap::with_hasher(Seeded::new());
     ids.reserve(before.len().max(after.len()));
-    let mut intern = |line| {
+    let mut intern = |line: &&'a str| {
         let next = ids.len() as u32;
-        *ids.entry(line).or_insert(next)
+        *ids.entry(*line).or_insert(next)
     };
-    let old: Vec<u32> = before.iter().map(|line| intern(*line)).collect();
-    let new: Vec<u32> = after.iter().map(|line| intern(*line)).collect();
+    let mut numbered = |lines: &[&'a str]| -> Option<Vec<u32>> {
+        let mut numbers = Vec::with_capacity(lines.len());
+        for some in lines.chunks(4096) {
+            numbers.extend(some.iter().map(&mut intern));
+            if Instant::now() > deadline {
+                return None;
+            }
+        }
+        Some(numbers)
+    };
+    let (Some(old), Some(new)) = (numbered(before), numbered(after)) else {
+        return vec![Block { before: 0..before.len(), after: 0..after.len() }];
+    };
+    let deadline = Some(deadline);
     let mut blocks: Vec<Block> = Vec::new();
     for op in similar::capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline) {
         let (tag, before, after) = op.as_tag_tuple();
@@ -63,6 +95,9 @@ pub(crate) fn blocks(before: &[&str], after: &[&str]) -> Vec<Block> {
 
 /// Minimal edits from `before` to `after`, both made of whole lines; offsets are raised by `base`.
 pub(crate) fn edits(before: &str, after: &str, base: usize) -> Vec<Edit> {
+    if count(before) + count(after) > MAX_LINES {
+        return trimmed(before, after, base).into_iter().collect();
+    }
     let (old, new) = (split(before), split(after));
     let (old_starts, new_starts) = (starts(&old), starts(&new));
     let mut out = Vec::new();

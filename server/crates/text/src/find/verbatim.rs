@@ -13,6 +13,9 @@ use std::cell::OnceCell;
 /// The least number of bytes searched at a time.
 const BLOCK: usize = 64 * 1024;
 
+/// The longest needle that is searched chunk by chunk.
+const SHORT: usize = 256;
+
 /// Overlapping occurrences listed for an ambiguous text.
 const MOST_LISTED: usize = 100;
 
@@ -82,6 +85,9 @@ pub(crate) fn search(text: &Rope, needle: &str, overlaps: Overlaps, most: usize)
         Overlaps::Count => 1,
         Overlaps::Skip => size,
     };
+    if size <= SHORT {
+        return search_short(text, &finder, step, most);
+    }
     let mut buffer: Vec<u8> = Vec::with_capacity(BLOCK + size);
     // Where the buffer starts in the text, and where in the text the next hit may start.
     let (mut base, mut next) = (0, 0);
@@ -107,6 +113,35 @@ pub(crate) fn search(text: &Rope, needle: &str, overlaps: Overlaps, most: usize)
     hits
 }
 
+/// As [`search`], for a needle shorter than a chunk: only what crosses from one to the next is copied.
+fn search_short(text: &Rope, finder: &memmem::Finder<'_>, step: usize, most: usize) -> Vec<usize> {
+    let reach = finder.needle().len() - 1;
+    let mut hits = Vec::new();
+    // The last bytes before the chunk, fewer than the needle has.
+    let mut before: Vec<u8> = Vec::new();
+    let (mut base, mut next) = (0, 0);
+    let mut seam: Vec<u8> = Vec::new();
+    for chunk in text.chunks().map(str::as_bytes) {
+        seam.clear();
+        seam.extend_from_slice(&before);
+        seam.extend_from_slice(&chunk[..reach.min(chunk.len())]);
+        for (start, bytes) in [(base - before.len(), &seam[..]), (base, chunk)] {
+            next = next.max(start);
+            while let Some(found) = bytes.get(next - start..).and_then(|rest| finder.find(rest)) {
+                hits.push(next + found);
+                next += found + step;
+                if hits.len() == most {
+                    return hits;
+                }
+            }
+        }
+        base += chunk.len();
+        let kept = if chunk.len() >= reach { chunk } else { &seam[..] };
+        before = kept[kept.len() - reach.min(kept.len())..].to_vec();
+    }
+    hits
+}
+
 /// As [`search`], for a needle of three lines or more: byte search is slow where long lines repeat
 /// themselves, so the whole lines inside the needle are found by their hashes first.
 fn search_lines(
@@ -122,21 +157,36 @@ fn search_lines(
         lines[1..last].iter().map(|line| hash(&line[..content_len(line)])).collect();
     let mut hits = Vec::new();
     let mut next = 0;
+    // The line that was another one the last time: it mostly is again.
+    let mut suspect = 0;
+    let offsets: Vec<usize> =
+        lines.iter().scan(0, |at, line| Some(std::mem::replace(at, *at + line.len()))).collect();
     for line in index.windows(&hashes, 0, usize::MAX) {
         let Some(start) = index.start(line).checked_sub(lines[0].len()) else { continue };
         // The hashes leave out what lies far behind in a line; the lengths rarely agree then.
         let same_length = |(offset, inner): (usize, &&str)| {
             index.start(line + offset + 1) - index.start(line + offset) == inner.len()
         };
-        let found = start >= next
-            && lines[1..last].iter().enumerate().all(same_length)
-            && pieces::floor(text, start) == start
-            && pieces::slice(text, start..start + needle.len()) == *needle;
-        if found {
-            hits.push(start);
-            next = start + if overlaps == Overlaps::Skip { needle.len() } else { 1 };
-            if hits.len() == most {
-                break;
+        if start < next || start + needle.len() > text.len_bytes() {
+            continue;
+        }
+        if !lines[1..last].iter().enumerate().all(same_length) {
+            continue;
+        }
+        let same = |nth: &usize| {
+            let from = start + offsets[*nth];
+            let there = text.get_byte_slice(from..from + lines[*nth].len());
+            there.is_some_and(|it| it == *lines[*nth])
+        };
+        let others = (0..lines.len()).filter(|nth| *nth != suspect);
+        match std::iter::once(suspect).chain(others).find(|nth| !same(nth)) {
+            Some(other) => suspect = other,
+            None => {
+                hits.push(start);
+                next = start + if overlaps == Overlaps::Skip { needle.len() } else { 1 };
+                if hits.len() == most {
+                    break;
+                }
             }
         }
     }

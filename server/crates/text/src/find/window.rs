@@ -1,6 +1,7 @@
 //! The tolerant tiers: windows of whole lines, single lines inside longer ones, block anchors.
 
 use crate::changeset::ChangeSet;
+use crate::find::distance;
 use crate::find::forms::{self, Folded};
 use crate::find::indent::Shift;
 use crate::find::index::{BLANK, Index, Wanted, content_len, words};
@@ -251,14 +252,5 @@ pub(crate) fn line_similarity(file: &str, old: &str, cells: &mut usize) -> f64 {
         (file.trim().chars().collect(), old.trim().chars().collect());
     let Some(left) = cells.checked_sub(a.len() * b.len()) else { return 0.0 };
     *cells = left;
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    1.0 - row[b.len()] as f64 / a.len().max(b.len()).max(1) as f64
+    1.0 - distance::between(&a, &b) as f64 / a.len().max(b.len()).max(1) as f64
 }
