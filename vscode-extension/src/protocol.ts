@@ -1500,7 +1500,7 @@ export interface ToolCallParams {
   name: string;
   /** The tool's input. */
   input?: unknown;
-  /** The dialect whose names and fields the call uses. */
+  /** The dialect whose names and fields the call uses, and whose formats the result has; absent: the canonical ones. */
   dialect?: string | null;
 }
 
@@ -1596,7 +1596,7 @@ export type ToolKind =
 
 /** `copydesk/tool/list` parameters. */
 export interface ToolListParams {
-  /** The session whose tools are listed; absent: those of a new session. */
+  /** The session whose tools are listed, as its model sees them; absent: every tool under its canonical name. */
   sessionId?: string | null;
   /** The dialect to show them in; absent: the session's own. */
   dialect?: string | null;

@@ -1274,7 +1274,7 @@
 ---@field sessionId? string|vim.NIL The session the call belongs to; absent: the person's own session of the workspace.
 ---@field name string Canonical name or an alias.
 ---@field input? any The tool's input.
----@field dialect? string|vim.NIL The dialect whose names and fields the call uses.
+---@field dialect? string|vim.NIL The dialect whose names and fields the call uses, and whose formats the result has; absent: the canonical ones.
 
 ---Permission request details for a tool call.
 ---@class copydesk.protocol.ToolCallPermissionSubject
@@ -1323,7 +1323,7 @@
 
 ---`copydesk/tool/list` parameters.
 ---@class copydesk.protocol.ToolListParams
----@field sessionId? string|vim.NIL The session whose tools are listed; absent: those of a new session.
+---@field sessionId? string|vim.NIL The session whose tools are listed, as its model sees them; absent: every tool under its canonical name.
 ---@field dialect? string|vim.NIL The dialect to show them in; absent: the session's own.
 
 ---`copydesk/tool/list` result.

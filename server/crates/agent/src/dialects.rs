@@ -31,6 +31,8 @@ pub struct Dialect {
     pub lines: Lines,
     /// How the lines around a match are shown.
     pub context: Context,
+    /// How it is said what became of a job that is looked at.
+    pub looks: Looks,
     /// Tools that are not offered, each with the one that is used instead.
     hidden: &'static [(&'static str, &'static str)],
     /// Tools that look otherwise than the canonical ones.
@@ -54,6 +56,15 @@ pub enum Context {
     Plain,
     /// `| path-12-text`
     Barred,
+}
+
+/// How it is said what became of a job that is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Looks {
+    /// `[status: …]` after the output.
+    Status,
+    /// That, and before it `retrieval_status: …` and why a job ended, one a line.
+    Fields,
 }
 
 /// How one tool looks.
@@ -201,6 +212,7 @@ pub static CANONICAL: Dialect = Dialect {
     name: "canonical",
     lines: Lines::Numbered,
     context: Context::Plain,
+    looks: Looks::Status,
     hidden: &[],
     faces: &[],
     shown: OnceLock::new(),

@@ -108,7 +108,8 @@ pub struct MetaKeys {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolListParams {
-    /// The session whose tools are listed; absent: those of a new session.
+    /// The session whose tools are listed, as its model sees them; absent: every tool under its
+    /// canonical name.
     pub session_id: Option<String>,
     /// The dialect to show them in; absent: the session's own.
     pub dialect: Option<String>,
@@ -152,7 +153,8 @@ pub struct ToolCallParams {
     /// The tool's input.
     #[serde(default)]
     pub input: Value,
-    /// The dialect whose names and fields the call uses.
+    /// The dialect whose names and fields the call uses, and whose formats the result has; absent:
+    /// the canonical ones.
     #[serde(default)]
     pub dialect: Option<String>,
 }

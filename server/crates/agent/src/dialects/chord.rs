@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Limits, Lines, Needed, Preset};
+use crate::dialects::{Context, Dialect, Face, Field, Limits, Lines, Looks, Needed, Preset};
 
 const PATH: Field = Field::new("file_path").named("path");
 
@@ -10,6 +10,7 @@ pub static DIALECT: Dialect = Dialect {
     name: "chord",
     lines: Lines::Numbered,
     context: Context::Barred,
+    looks: Looks::Status,
     hidden: &[
         ("MultiEdit", "Edit"),
         ("EditLines", "Edit"),

@@ -2,12 +2,13 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Lines};
+use crate::dialects::{Context, Dialect, Lines, Looks};
 
 pub static DIALECT: Dialect = Dialect {
     name: "gemini",
     lines: Lines::Numbered,
     context: Context::Plain,
+    looks: Looks::Status,
     hidden: &[("ApplyPatch", "Edit"), ("EditLines", "Edit")],
     faces: &[],
     shown: OnceLock::new(),

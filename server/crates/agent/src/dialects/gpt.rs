@@ -2,12 +2,13 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Lines};
+use crate::dialects::{Context, Dialect, Face, Field, Lines, Looks};
 
 pub static DIALECT: Dialect = Dialect {
     name: "gpt",
     lines: Lines::Numbered,
     context: Context::Plain,
+    looks: Looks::Status,
     hidden: &[
         ("Edit", "ApplyPatch"),
         ("MultiEdit", "ApplyPatch"),

@@ -3,12 +3,13 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Lines};
+use crate::dialects::{Context, Dialect, Lines, Looks};
 
 pub static DIALECT: Dialect = Dialect {
     name: "local",
     lines: Lines::Anchored,
     context: Context::Plain,
+    looks: Looks::Status,
     hidden: &[("Edit", "EditLines"), ("MultiEdit", "EditLines"), ("ApplyPatch", "EditLines")],
     faces: &[],
     shown: OnceLock::new(),

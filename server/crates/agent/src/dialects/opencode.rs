@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Lines, Needed, Preset};
+use crate::dialects::{Context, Dialect, Face, Field, Lines, Looks, Needed, Preset};
 
 const PATH: Field = Field::new("file_path").named("filePath");
 
@@ -10,6 +10,7 @@ pub static DIALECT: Dialect = Dialect {
     name: "opencode",
     lines: Lines::Numbered,
     context: Context::Plain,
+    looks: Looks::Status,
     hidden: &[("EditLines", "Edit"), ("MultiEdit", "Edit"), ("Delete", "ApplyPatch")],
     faces: &[
         Face::new("Read", "read").only(&[PATH, Field::new("offset"), Field::new("limit")]),

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use exec::{JobId, JobRead, Wait};
+use exec::{JobId, JobRead, News, Status, Wait, Waited};
 use protocol::acp::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::dialects::Looks;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
 
@@ -71,7 +72,38 @@ impl Tool for JobOutput {
         };
         match &read {
             JobRead::NotFound(_) | JobRead::Refused { .. } => Err(Failure::new(read.to_string())),
-            JobRead::News(_) => Ok(Output::text(read.to_string())),
+            JobRead::News(news) => Ok(Output::text(match cx.dialect.looks {
+                Looks::Status => read.to_string(),
+                Looks::Fields => format!("{}{read}", fields(news, wait)),
+            })),
         }
     }
+}
+
+/// What became of the look, and of the job, one a line.
+fn fields(news: &News, wait: Wait) -> String {
+    let runs = matches!(news.status, Status::Running | Status::Stopping);
+    let retrieval = match (news.waited, wait) {
+        (Waited::Expired(_), _) if runs => "timeout",
+        (_, Wait::None) if runs => "not_ready",
+        (_, _) => "success",
+    };
+    let mut lines = vec![format!("retrieval_status: {retrieval}")];
+    match news.status {
+        Status::TimedOut => {
+            lines.extend(["timed_out: true".into(), "terminal_reason: timed_out".into()]);
+        }
+        Status::Stopped => {
+            lines.extend(news.reason.iter().map(|it| format!("stop_reason: {it}")));
+            lines.push("terminal_reason: stopped".into());
+        }
+        Status::Running
+        | Status::Stopping
+        | Status::Completed
+        | Status::Failed
+        | Status::Killed
+        | Status::Lost => {}
+    }
+    lines.extend(news.log.iter().map(|it| format!("output_path: {}", it.display())));
+    format!("{}\n", lines.join("\n"))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::session::Delivery;
-use crate::settings::Mode;
+use crate::settings::{DialectName, Mode};
 use crate::testing::{Desk, calls};
 
 fn bash(command: &str) -> (&'static str, Value) {
@@ -119,6 +119,34 @@ async fn a_command_past_its_timeout_goes_on_and_its_end_is_told_once() {
     let told = format!("{:?}", desk.session.shared.history());
     assert_eq!(told.matches("<job-ended>").count(), 1, "{told}");
     assert!(told.contains("Background job job-1 completed, exit code 0"), "{told}");
+}
+
+#[tokio::test]
+async fn kimi_is_told_of_tasks_in_its_own_words() {
+    let start = json!({ "command": "sleep 300", "run_in_background": true, "description": "x" });
+    let look = |more: Value| {
+        let mut input = json!({ "task_id": "job-1" });
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ("TaskOutput", input)
+    };
+    let stop = ("TaskStop", json!({ "task_id": "job-1", "reason": "not needed" }));
+    let steps = json!([
+        calls(&[("Bash", start)]),
+        calls(&[look(json!({}))]),
+        calls(&[look(json!({ "block": true, "timeout": 1 }))]),
+        calls(&[stop]),
+        calls(&[look(json!({ "block": true, "timeout": 30 }))]),
+        { "text": "done" }
+    ]);
+    let desk = Desk::configured(Mode::Auto, "", steps, |it| it.dialect = Some(DialectName::Kimi));
+    desk.turn("go").await;
+    let results = desk.results();
+    let first = |nth: usize| results[nth].lines().next().unwrap();
+    assert_eq!(first(1), "✓ retrieval_status: not_ready", "{results:?}");
+    assert_eq!(first(2), "✓ retrieval_status: timeout", "{results:?}");
+    assert_eq!(first(4), "✓ retrieval_status: success", "{results:?}");
+    assert!(results[4].contains("\nterminal_reason: stopped\n"), "{results:?}");
+    assert!(results[4].contains("\nstop_reason: not needed\n"), "{results:?}");
 }
 
 #[tokio::test]
