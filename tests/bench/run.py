@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 
+import edits
 import search
 
 root = pathlib.Path(__file__).resolve().parents[2]
@@ -262,5 +263,6 @@ with tempfile.TemporaryDirectory(prefix="bench-") as made:
     added_per_delta(top, folder)
     document_memory(top, folder)
     through_a_job(top, folder)
+    edits.rows(top, lambda tree: Server(top, tree, {"mode": "edit"}).initialize(), timed, median_ms)
     search.rows(top, lambda tree: Server(top, tree).initialize(), rg, timed, median_ms)
     print("load of the machine     " + " ".join(f"{it:.1f}" for it in os.getloadavg()) + f"   {os.cpu_count()} processors")
