@@ -292,6 +292,34 @@ fn hunks_survive_a_killed_server() {
 }
 
 #[test]
+fn decisions_are_undone_after_a_restart() {
+    for action in ["accept", "reject"] {
+        let workspace = Workspace::new(&[("a.txt", BEFORE), ("gone.txt", "gone\n")]);
+        let mut editor = Editor::open(&workspace, &automatic());
+        let session = editor.session();
+        write(&session, "a.txt", AFTER);
+        session.tool("Read", json!({ "file_path": "gone.txt" })).ok();
+        session.tool("Delete", json!({ "paths": ["gone.txt"], "reason": "unused" })).ok();
+        let before = ids(&editor);
+        let resolved = resolve(&editor, action, json!([{ "all": true }]));
+        editor.request("shutdown", Value::Null);
+        editor.notify("exit", Value::Null);
+        editor.exit_code(PATIENCE);
+        drop(editor);
+        workspace.write("a.txt", workspace.read("a.txt").replace("two", "zwei"));
+        let editor = Editor::open(&workspace, &automatic());
+        assert!(hunks(&editor).is_empty());
+        undo(&editor, &resolved);
+        assert_eq!(ids(&editor), before);
+        assert_eq!(workspace.read("a.txt"), AFTER.replace("two", "zwei"));
+        assert!(!workspace.has("gone.txt"));
+        resolve(&editor, "reject", json!([{ "all": true }]));
+        assert_eq!(workspace.read("a.txt"), BEFORE.replace("two", "zwei"));
+        assert_eq!(workspace.read("gone.txt"), "gone\n");
+    }
+}
+
+#[test]
 fn all_sessions_share_one_ledger_and_each_can_be_decided_alone() {
     let workspace = Workspace::new(&[("a.txt", BEFORE)]);
     let editor = Editor::open(&workspace, &automatic());

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use review::{Existence, Origin, SavedFile, SavedHunk, SavedPiece};
+use review::{
+    Decision, Existence, Origin, Saved, SavedEdit, SavedEvent, SavedFile, SavedHunk, SavedPast,
+    SavedPiece,
+};
 use serde::{Deserialize, Serialize};
 use vfs::{Location, Undo, state};
 
@@ -13,6 +16,8 @@ use super::{Review, Table};
 
 /// The format of the file.
 const FORMAT: u32 = 1;
+/// Bytes of the texts of files that are kept only because decisions on them can be undone.
+const MAX_DECIDED: usize = 16 << 20;
 
 /// Where pending changes are kept.
 pub struct Keeping {
@@ -34,6 +39,9 @@ struct Kept {
     format: u32,
     /// The last hunk number given.
     hunks: u64,
+    /// The last decision's number.
+    #[serde(default)]
+    tokens: u64,
     files: Vec<KeptFile>,
 }
 
@@ -49,6 +57,47 @@ struct KeptFile {
     deleted: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     undo: Option<Undo>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    past: Option<KeptPast>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptPast {
+    base: Vec<KeptEdit>,
+    pieces: Vec<KeptPiece>,
+    hunks: Vec<KeptHunk>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    existence: Option<(KeptExistence, String)>,
+    events: Vec<KeptEvent>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptEdit(usize, usize, String);
+
+#[derive(Serialize, Deserialize)]
+enum KeptEvent {
+    Agent { edits: Vec<KeptEdit>, by: KeptHunk, names: Vec<(usize, String)> },
+    Created { text: String, by: KeptHunk, names: Vec<(usize, String)> },
+    Deleted { by: KeptHunk, names: Vec<(usize, String)> },
+    Person(Vec<KeptEdit>),
+    Accepted(KeptDecision),
+    Rejected(KeptDecision),
+    Existence(KeptExistence, String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptDecision {
+    token: Option<u64>,
+    hunks: Vec<(KeptHunk, u64)>,
+    edits: Vec<KeptEdit>,
+    existence: Option<KeptExistence>,
+    names: Vec<(usize, String)>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum KeptExistence {
+    Added,
+    Deleted,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -118,7 +167,8 @@ impl Table {
                 {
                     self.deleted.insert(location.file.location(), undo);
                 }
-                self.ledger.restore(kept.hunks, kept.files.into_iter().map(saved).collect());
+                let files = kept.files.into_iter().map(saved).collect();
+                self.ledger.restore(Saved { hunks: kept.hunks, tokens: kept.tokens, files });
             }
             Ok(kept) => {
                 tracing::warn!(kept.format, "pending changes are kept in an unknown format")
@@ -133,12 +183,20 @@ impl Table {
         if !keeping.take_lock() {
             return None;
         }
-        let (hunks, files) = self.ledger.save();
-        let files = files.into_iter().map(|it| {
+        let Saved { hunks, tokens, files } = self.ledger.save();
+        let mut room = MAX_DECIDED;
+        let files = files.into_iter().filter(|it| {
+            // Those with nothing pending are here for the undo of decisions alone.
+            let pending = !it.pieces.is_empty() || it.existence.is_some();
+            let left = room.checked_sub(it.base.len());
+            room = if pending { room } else { left.unwrap_or(room) };
+            pending || left.is_some()
+        });
+        let files = files.map(|it| {
             let undo = self.deleted.get(&it.file).cloned();
             kept(it, undo)
         });
-        let kept = Kept { format: FORMAT, hunks, files: files.collect() };
+        let kept = Kept { format: FORMAT, hunks, tokens, files: files.collect() };
         let bytes = serde_json::to_vec(&kept).ok()?;
         Some((keeping.path.clone(), bytes))
     }
@@ -175,33 +233,75 @@ fn kept(file: SavedFile<Location>, undo: Option<Undo>) -> KeptFile {
         Some((Existence::Deleted, id)) => (None, Some(id)),
         None => (None, None),
     };
-    let piece =
-        |it: SavedPiece| KeptPiece { base: it.base, text: it.text, typed: it.typed, hunk: it.hunk };
-    let hunk = |it: SavedHunk| KeptHunk {
+    KeptFile {
+        file: name,
+        base: file.base,
+        pieces: file.pieces.into_iter().map(kept_piece).collect(),
+        hunks: file.hunks.into_iter().map(kept_hunk).collect(),
+        added,
+        deleted,
+        undo,
+        past: file.past.map(kept_past),
+    }
+}
+
+fn kept_past(past: SavedPast) -> KeptPast {
+    KeptPast {
+        base: kept_edits(past.base),
+        pieces: past.pieces.into_iter().map(kept_piece).collect(),
+        hunks: past.hunks.into_iter().map(kept_hunk).collect(),
+        existence: past.existence.map(|(kind, id)| (kind.into(), id)),
+        events: past.events.into_iter().map(kept_event).collect(),
+    }
+}
+
+fn kept_event(event: SavedEvent) -> KeptEvent {
+    let by = |origin| kept_hunk(SavedHunk { id: String::new(), origin });
+    match event {
+        SavedEvent::Agent { edits, origin, names } => {
+            KeptEvent::Agent { edits: kept_edits(edits), by: by(origin), names }
+        }
+        SavedEvent::Created { text, origin, names } => {
+            KeptEvent::Created { text, by: by(origin), names }
+        }
+        SavedEvent::Deleted { origin, names } => KeptEvent::Deleted { by: by(origin), names },
+        SavedEvent::Person { edits } => KeptEvent::Person(kept_edits(edits)),
+        SavedEvent::Decided { token, decision, hunks, edits, existence, names } => {
+            let decided = KeptDecision {
+                token,
+                hunks: hunks.into_iter().map(|(it, print)| (kept_hunk(it), print)).collect(),
+                edits: kept_edits(edits),
+                existence: existence.map(KeptExistence::from),
+                names,
+            };
+            match decision {
+                Decision::Accept => KeptEvent::Accepted(decided),
+                Decision::Reject => KeptEvent::Rejected(decided),
+            }
+        }
+        SavedEvent::Existence { kind, hunk } => KeptEvent::Existence(kind.into(), hunk),
+    }
+}
+
+fn kept_edits(edits: Vec<SavedEdit>) -> Vec<KeptEdit> {
+    edits.into_iter().map(|it| KeptEdit(it.range.start, it.range.end, it.text)).collect()
+}
+
+fn kept_piece(it: SavedPiece) -> KeptPiece {
+    KeptPiece { base: it.base, text: it.text, typed: it.typed, hunk: it.hunk }
+}
+
+fn kept_hunk(it: SavedHunk) -> KeptHunk {
+    KeptHunk {
         id: it.id,
         session: it.origin.session,
         others: it.origin.others,
         calls: it.origin.calls,
         mixed: it.origin.mixed,
-    };
-    KeptFile {
-        file: name,
-        base: file.base,
-        pieces: file.pieces.into_iter().map(piece).collect(),
-        hunks: file.hunks.into_iter().map(hunk).collect(),
-        added,
-        deleted,
-        undo,
     }
 }
 
 fn saved(file: KeptFile) -> SavedFile<Location> {
-    let piece =
-        |it: KeptPiece| SavedPiece { base: it.base, text: it.text, typed: it.typed, hunk: it.hunk };
-    let hunk = |it: KeptHunk| SavedHunk {
-        id: it.id,
-        origin: Origin { session: it.session, others: it.others, calls: it.calls, mixed: it.mixed },
-    };
     let existence = match (file.added, file.deleted) {
         (Some(id), _) => Some((Existence::Added, id)),
         (None, Some(id)) => Some((Existence::Deleted, id)),
@@ -210,8 +310,81 @@ fn saved(file: KeptFile) -> SavedFile<Location> {
     SavedFile {
         file: file.file.location(),
         base: file.base,
-        pieces: file.pieces.into_iter().map(piece).collect(),
-        hunks: file.hunks.into_iter().map(hunk).collect(),
+        pieces: file.pieces.into_iter().map(saved_piece).collect(),
+        hunks: file.hunks.into_iter().map(saved_hunk).collect(),
         existence,
+        past: file.past.map(saved_past),
+    }
+}
+
+fn saved_past(past: KeptPast) -> SavedPast {
+    SavedPast {
+        base: saved_edits(past.base),
+        pieces: past.pieces.into_iter().map(saved_piece).collect(),
+        hunks: past.hunks.into_iter().map(saved_hunk).collect(),
+        existence: past.existence.map(|(kind, id)| (kind.into(), id)),
+        events: past.events.into_iter().map(saved_event).collect(),
+    }
+}
+
+fn saved_event(event: KeptEvent) -> SavedEvent {
+    let origin = |by| saved_hunk(by).origin;
+    match event {
+        KeptEvent::Agent { edits, by, names } => {
+            SavedEvent::Agent { edits: saved_edits(edits), origin: origin(by), names }
+        }
+        KeptEvent::Created { text, by, names } => {
+            SavedEvent::Created { text, origin: origin(by), names }
+        }
+        KeptEvent::Deleted { by, names } => SavedEvent::Deleted { origin: origin(by), names },
+        KeptEvent::Person(edits) => SavedEvent::Person { edits: saved_edits(edits) },
+        KeptEvent::Accepted(it) => saved_decision(it, Decision::Accept),
+        KeptEvent::Rejected(it) => saved_decision(it, Decision::Reject),
+        KeptEvent::Existence(kind, hunk) => SavedEvent::Existence { kind: kind.into(), hunk },
+    }
+}
+
+fn saved_decision(it: KeptDecision, decision: Decision) -> SavedEvent {
+    SavedEvent::Decided {
+        token: it.token,
+        decision,
+        hunks: it.hunks.into_iter().map(|(it, print)| (saved_hunk(it), print)).collect(),
+        edits: saved_edits(it.edits),
+        existence: it.existence.map(Existence::from),
+        names: it.names,
+    }
+}
+
+fn saved_edits(edits: Vec<KeptEdit>) -> Vec<SavedEdit> {
+    let edit = |KeptEdit(start, end, text)| SavedEdit { range: start..end, text };
+    edits.into_iter().map(edit).collect()
+}
+
+fn saved_piece(it: KeptPiece) -> SavedPiece {
+    SavedPiece { base: it.base, text: it.text, typed: it.typed, hunk: it.hunk }
+}
+
+fn saved_hunk(it: KeptHunk) -> SavedHunk {
+    SavedHunk {
+        id: it.id,
+        origin: Origin { session: it.session, others: it.others, calls: it.calls, mixed: it.mixed },
+    }
+}
+
+impl From<Existence> for KeptExistence {
+    fn from(kind: Existence) -> KeptExistence {
+        match kind {
+            Existence::Added => KeptExistence::Added,
+            Existence::Deleted => KeptExistence::Deleted,
+        }
+    }
+}
+
+impl From<KeptExistence> for Existence {
+    fn from(kind: KeptExistence) -> Existence {
+        match kind {
+            KeptExistence::Added => Existence::Added,
+            KeptExistence::Deleted => Existence::Deleted,
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use text::{ChangeSet, Edit, Rope};
 
 use crate::decided::Decided;
+use crate::past::{Event, Names, Past};
 use crate::pieces::{
     Piece, add_range, kept, make_room, shift, shift_range, slice, splice, without,
 };
@@ -52,7 +53,10 @@ pub(crate) struct File {
     pub origins: BTreeMap<HunkId, Origin>,
     /// The hunk that is the file's coming or going.
     pub existence: Option<(Existence, HunkId)>,
+    /// Where the text of rejected pieces was, while that can be undone.
     pub decided: Vec<Decided>,
+    /// What happened since the oldest decision that can be undone.
+    pub past: Past,
 }
 
 impl File {
@@ -64,6 +68,7 @@ impl File {
             origins: BTreeMap::new(),
             existence: None,
             decided: Vec::new(),
+            past: Past::default(),
         }
     }
 
@@ -84,16 +89,40 @@ impl File {
         self.existence.is_some() || !self.pieces.is_empty()
     }
 
-    /// The agent's edit of the current text. `fresh` gives ids for new hunks.
-    pub fn agent_edit(
-        &mut self,
-        changes: &ChangeSet,
-        origin: &Origin,
-        fresh: &mut dyn FnMut() -> HunkId,
-    ) {
+    /// The agent's edit of the current text.
+    pub fn agent_edit(&mut self, changes: &ChangeSet, origin: &Origin, names: &mut Names<'_>) {
+        self.enter_agent(changes, origin, names);
+        let (changes, origin) = (changes.clone(), origin.clone());
+        self.happened(Event::Agent { changes, origin, names: names.take_given() });
+    }
+
+    /// What somebody else did to the current text.
+    pub fn person_edit(&mut self, changes: &ChangeSet) -> Edited {
+        let edited = self.enter_person(changes);
+        if !self.past.is_empty() {
+            self.happened(Event::Person(changes.clone()));
+        }
+        edited
+    }
+
+    /// The agent made the file.
+    pub fn created(&mut self, text: &str, origin: &Origin, names: &mut Names<'_>) {
+        self.enter_created(text, origin, names);
+        let (text, origin) = (text.to_owned(), origin.clone());
+        self.happened(Event::Created { text, origin, names: names.take_given() });
+    }
+
+    /// The agent deleted the file.
+    pub fn deleted(&mut self, origin: &Origin, names: &mut Names<'_>) {
+        self.enter_deleted(origin, names);
+        self.happened(Event::Deleted { origin: origin.clone(), names: names.take_given() });
+    }
+
+    /// As [`File::agent_edit`], unrecorded.
+    pub fn enter_agent(&mut self, changes: &ChangeSet, origin: &Origin, names: &mut Names<'_>) {
         let touched = self.agent_pieces(changes);
         self.drop_equal(&touched);
-        self.group(origin, fresh);
+        self.group(origin, names);
         for place in &touched {
             let low = self.pieces.partition_point(|piece| piece.now.end < place.start);
             let near = self.pieces.iter().skip(low).take_while(|it| it.now.start <= place.end);
@@ -103,8 +132,52 @@ impl File {
         self.forget_origins();
     }
 
-    /// What somebody else did to the current text.
-    pub fn person_edit(&mut self, changes: &ChangeSet) -> Edited {
+    /// As [`File::created`], unrecorded.
+    pub fn enter_created(&mut self, text: &str, origin: &Origin, names: &mut Names<'_>) {
+        self.supersede();
+        let deleted = matches!(self.existence, Some((Existence::Deleted, _)));
+        let changes = if deleted {
+            // It is there again: what is left is the difference to what was deleted.
+            self.existence = None;
+            self.pieces.clear();
+            self.current = self.base.clone();
+            ChangeSet::whole(&self.current, text)
+        } else {
+            replaced(&self.current, text)
+        };
+        self.enter_agent(&changes, origin, names);
+        if !deleted && self.existence.is_none() {
+            self.exists(Existence::Added, origin, names);
+        }
+    }
+
+    /// As [`File::deleted`], unrecorded.
+    pub fn enter_deleted(&mut self, origin: &Origin, names: &mut Names<'_>) {
+        self.supersede();
+        let was_added = matches!(self.existence, Some((Existence::Added, _)));
+        let changes = replaced(&self.current, "");
+        self.enter_agent(&changes, origin, names);
+        if was_added && self.base.len_bytes() == 0 {
+            // It came and went without the person's doing.
+            self.existence = None;
+            self.pieces.clear();
+        } else {
+            self.exists(Existence::Deleted, origin, names);
+        }
+        self.forget_origins();
+    }
+
+    fn exists(&mut self, kind: Existence, origin: &Origin, names: &mut Names<'_>) {
+        let id = match self.pieces.first() {
+            Some(piece) => piece.hunk.clone(),
+            None => names.at(0),
+        };
+        self.origins.entry(id.clone()).or_insert_with(|| origin.clone());
+        self.existence = Some((kind, id));
+    }
+
+    /// As [`File::person_edit`], unrecorded.
+    pub fn enter_person(&mut self, changes: &ChangeSet) -> Edited {
         let (mut added, mut removed) = (0, 0);
         let mut edited = Edited::Moved;
         for edit in changes.edits() {
@@ -310,7 +383,7 @@ impl File {
 
     /// Gives hunks to pieces without one: that of a neighbour of the same edit or of the same
     /// line, else a new one. Marks every hunk the edit touched with its origin.
-    fn group(&mut self, origin: &Origin, fresh: &mut dyn FnMut() -> HunkId) {
+    fn group(&mut self, origin: &Origin, names: &mut Names<'_>) {
         let mut ours: BTreeSet<HunkId> = BTreeSet::new();
         for index in 0..self.pieces.len() {
             let Some(piece) = self.pieces.get(index) else { continue };
@@ -320,20 +393,26 @@ impl File {
             let before = index.checked_sub(1).map(|before| self.gap(before, index));
             let after = (index + 1 < self.pieces.len()).then(|| self.gap(index, index + 1));
             let neighbour = |at: usize| self.pieces.get(at).map(|it| it.hunk.clone());
-            let mut id = HunkId::new();
-            if let (Some(gap), Some(hunk)) = (before, index.checked_sub(1).and_then(neighbour))
+            // A hunk keeps its name when what happened to it happens again.
+            let known = names.known(piece.now.start);
+            let is_known = known.is_some();
+            let at = piece.now.start;
+            let mut id = known.unwrap_or_default();
+            if !is_known
+                && let (Some(gap), Some(hunk)) = (before, index.checked_sub(1).and_then(neighbour))
                 && (gap == Gap::SameLine || (gap == Gap::NextLine && ours.contains(&hunk)))
             {
                 id = hunk;
             }
-            if let (Some(Gap::SameLine), Some(hunk)) = (after, neighbour(index + 1))
+            if !is_known
+                && let (Some(Gap::SameLine), Some(hunk)) = (after, neighbour(index + 1))
                 && !hunk.is_empty()
                 && hunk != id
             {
                 if id.is_empty() { id = hunk } else { self.rename(&hunk, &id) }
             }
             if id.is_empty() {
-                id = fresh();
+                id = names.at(at);
             }
             ours.insert(id.clone());
             if let Some(piece) = self.pieces.get_mut(index) {
@@ -612,6 +691,12 @@ impl File {
             add_range(&mut piece.typed, at..at + text.len());
         }
     }
+}
+
+/// The change of a whole text into another.
+fn replaced(before: &Rope, after: &str) -> ChangeSet {
+    let len = before.len_bytes();
+    ChangeSet::new(len, vec![Edit::new(0..len, after)]).unwrap_or_else(|_| ChangeSet::identity(len))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

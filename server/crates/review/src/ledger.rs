@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use text::{ChangeSet, Edit, Rope};
+use text::{ChangeSet, Rope};
 
 use crate::file::{Edited, Existence, File, Plan};
+use crate::past::Names;
 use crate::view::FileView;
 use crate::{HunkId, Origin};
 
@@ -53,7 +54,7 @@ pub struct Ledger<F> {
     pub(crate) files: BTreeMap<F, File>,
     /// Counts hunks; ids are never given twice.
     pub(crate) hunks: u64,
-    tokens: u64,
+    pub(crate) tokens: u64,
     rev: u64,
 }
 
@@ -114,57 +115,21 @@ impl<F: Ord + Clone> Ledger<F> {
     /// The agent changed `before`, which is the text the ledger knows if it knows the file.
     pub fn agent_edit(&mut self, file: &F, before: &Rope, changes: &ChangeSet, origin: &Origin) {
         let entry = self.files.entry(file.clone()).or_insert_with(|| File::new(before));
-        let hunks = &mut self.hunks;
-        entry.agent_edit(changes, origin, &mut || fresh(hunks));
+        entry.agent_edit(changes, origin, &mut Names::new(&mut self.hunks));
         self.changed(file);
     }
 
     /// The agent made a file.
     pub fn created(&mut self, file: &F, text: &str, origin: &Origin) {
         let known = self.files.entry(file.clone()).or_insert_with(|| File::new(&Rope::new()));
-        let deleted = matches!(known.existence, Some((Existence::Deleted, _)));
-        let changes = if deleted {
-            // It is there again: what is left is the difference to what was deleted.
-            known.existence = None;
-            known.pieces.clear();
-            known.current = known.base.clone();
-            ChangeSet::whole(&known.current, text)
-        } else {
-            replaced(&known.current, text)
-        };
-        let hunks = &mut self.hunks;
-        known.agent_edit(&changes, origin, &mut || fresh(hunks));
-        if !deleted && known.existence.is_none() {
-            let id = match known.pieces.first() {
-                Some(piece) => piece.hunk.clone(),
-                None => fresh(&mut self.hunks),
-            };
-            known.origins.entry(id.clone()).or_insert_with(|| origin.clone());
-            known.existence = Some((Existence::Added, id));
-        }
+        known.created(text, origin, &mut Names::new(&mut self.hunks));
         self.changed(file);
     }
 
     /// The agent deleted a file of this text.
     pub fn deleted(&mut self, file: &F, before: &Rope, origin: &Origin) {
         let known = self.files.entry(file.clone()).or_insert_with(|| File::new(before));
-        let was_added = matches!(known.existence, Some((Existence::Added, _)));
-        let changes = replaced(&known.current, "");
-        let hunks = &mut self.hunks;
-        known.agent_edit(&changes, origin, &mut || fresh(hunks));
-        if was_added && known.base.len_bytes() == 0 {
-            // It came and went without the person's doing.
-            known.existence = None;
-            known.pieces.clear();
-        } else {
-            let id = match known.pieces.first() {
-                Some(piece) => piece.hunk.clone(),
-                None => fresh(&mut self.hunks),
-            };
-            known.origins.entry(id.clone()).or_insert_with(|| origin.clone());
-            known.existence = Some((Existence::Deleted, id));
-        }
-        known.forget_origins();
+        known.deleted(origin, &mut Names::new(&mut self.hunks));
         self.changed(file);
     }
 
@@ -226,40 +191,31 @@ impl<F: Ord + Clone> Ledger<F> {
         }
         let oldest = self.tokens.saturating_sub(KEPT_DECISIONS);
         for found in self.files.values_mut() {
-            found.decided.retain(|it| it.token > oldest);
+            found.forget_decisions(oldest, &mut self.hunks);
         }
-        self.files.retain(|_, it| it.is_pending() || !it.decided.is_empty());
+        self.files.retain(|_, it| it.is_pending() || !it.past.is_empty());
     }
 
     /// The files of a decision and what undoing it needs; empty when the token is not known.
     pub fn plan_undo(&self, token: u64) -> Vec<Undoing<F>> {
-        let has = |file: &File| file.decided.iter().any(|it| it.token == token);
-        let files = self.files.iter().filter(|(_, file)| has(file));
-        let undoing = |(name, file): (&F, &File)| Undoing {
-            file: name.clone(),
-            plan: file.plan_undo(token),
-            sessions: file
-                .decided
-                .iter()
-                .filter(|it| it.token == token)
-                .flat_map(|it| std::iter::once(&it.origin.session).chain(&it.origin.others))
-                .cloned()
-                .collect(),
+        let undoing = |(name, file): (&F, &File)| {
+            let (sessions, plan) = file.plan_undo(token, self.hunks)?;
+            Some(Undoing { file: name.clone(), plan, sessions })
         };
-        files.map(undoing).collect()
+        self.files.iter().filter_map(undoing).collect()
     }
 
     /// Takes a file's part of a decision back; what `plan_undo` asked for has happened.
     pub fn undo(&mut self, file: &F, token: u64) {
         if let Some(found) = self.files.get_mut(file) {
-            found.undo(token);
+            found.undo(token, &mut self.hunks);
             self.changed(file);
         }
     }
 
     fn changed(&mut self, file: &F) {
         self.rev += 1;
-        if self.files.get(file).is_some_and(|it| !it.is_pending() && it.decided.is_empty()) {
+        if self.files.get(file).is_some_and(|it| !it.is_pending() && it.past.is_empty()) {
             self.files.remove(file);
         }
     }
@@ -280,15 +236,4 @@ impl File {
             Pick::All => self.hunks(),
         }
     }
-}
-
-fn fresh(hunks: &mut u64) -> HunkId {
-    *hunks += 1;
-    format!("hunk-{hunks}")
-}
-
-/// The change of a whole text into another.
-fn replaced(before: &Rope, after: &str) -> ChangeSet {
-    let len = before.len_bytes();
-    ChangeSet::new(len, vec![Edit::new(0..len, after)]).unwrap_or_else(|_| ChangeSet::identity(len))
 }

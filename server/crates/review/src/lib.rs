@@ -7,13 +7,14 @@
 mod decided;
 mod file;
 mod ledger;
+mod past;
 mod pieces;
 mod saved;
 mod view;
 
 pub use file::{Edited, Existence, Plan};
 pub use ledger::{Decision, Ledger, Pick, Undoing};
-pub use saved::{SavedFile, SavedHunk, SavedPiece};
+pub use saved::{Saved, SavedEdit, SavedEvent, SavedFile, SavedHunk, SavedPast, SavedPiece};
 pub use view::{Author, Change, FileView, Hunk, State};
 
 /// Names a hunk for as long as it is pending, and again when a decision on it is undone.

@@ -1,15 +1,33 @@
 //! The ledger as plain data, for whoever keeps it across restarts.
 //!
-//! Decisions that could be undone are not part of it; pending hunks are, with their ids.
+//! Pending hunks are part of it with their ids, and decisions with what undoing them needs, where
+//! that is not too much. What was saved and makes no sense is left out.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use text::Rope;
+use text::{ChangeSet, Edit, Rope};
 
 use crate::file::{Existence, File};
-use crate::ledger::Ledger;
+use crate::ledger::{Decision, Ledger};
+use crate::past::{Event, Part, Past, Settled};
 use crate::pieces::{Piece, slice};
 use crate::{HunkId, Origin};
+
+/// Bytes of events that are saved for one file, and of the text of one that is saved only because
+/// decisions on it can be undone.
+const MAX_PAST: usize = 1 << 20;
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved<F> {
+    /// The last hunk number given.
+    pub hunks: u64,
+    /// The last decision's number.
+    pub tokens: u64,
+    /// Files with pending hunks, or decisions that can be undone.
+    pub files: Vec<SavedFile<F>>,
+}
 
 /// One file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +42,56 @@ pub struct SavedFile<F> {
     pub hunks: Vec<SavedHunk>,
     /// The hunk that is the file's coming or going.
     pub existence: Option<(Existence, HunkId)>,
+    /// What was decided.
+    pub past: Option<SavedPast>,
+}
+
+/// The file before the oldest decision that can be undone, and what happened since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedPast {
+    /// From the file's base to the base then.
+    pub base: Vec<SavedEdit>,
+    /// As of [`SavedFile`], then.
+    pub pieces: Vec<SavedPiece>,
+    /// As of [`SavedFile`], then.
+    pub hunks: Vec<SavedHunk>,
+    /// As of [`SavedFile`], then.
+    pub existence: Option<(Existence, HunkId)>,
+    /// What happened, oldest first.
+    pub events: Vec<SavedEvent>,
+}
+
+/// One replacement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedEdit {
+    /// Bytes of the text before.
+    pub range: Range<usize>,
+    /// What stands there afterwards.
+    pub text: String,
+}
+
+/// Something that happened to a file. Names of new hunks go with the places they were given at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SavedEvent {
+    /// The agent changed the text.
+    Agent { edits: Vec<SavedEdit>, origin: Origin, names: Vec<(usize, HunkId)> },
+    /// The agent made the file.
+    Created { text: String, origin: Origin, names: Vec<(usize, HunkId)> },
+    /// The agent deleted it.
+    Deleted { origin: Origin, names: Vec<(usize, HunkId)> },
+    /// Somebody else changed the text.
+    Person { edits: Vec<SavedEdit> },
+    /// Hunks were decided on; the token undoes it. With each hunk goes a hash of its text.
+    Decided {
+        token: Option<u64>,
+        decision: Decision,
+        hunks: Vec<(SavedHunk, u64)>,
+        edits: Vec<SavedEdit>,
+        existence: Option<Existence>,
+        names: Vec<(usize, HunkId)>,
+    },
+    /// The file's coming or going is pending again.
+    Existence { kind: Existence, hunk: HunkId },
 }
 
 /// One place where the texts differ.
@@ -49,17 +117,22 @@ pub struct SavedHunk {
 }
 
 impl<F: Ord + Clone> Ledger<F> {
-    /// The last hunk number given, and every file with pending hunks.
-    pub fn save(&self) -> (u64, Vec<SavedFile<F>>) {
-        let pending = self.files.iter().filter(|(_, file)| file.is_pending());
-        (self.hunks, pending.map(|(name, file)| saved(name.clone(), file)).collect())
+    /// Everything that outlives the process.
+    pub fn save(&self) -> Saved<F> {
+        let worth = |file: &File| {
+            file.is_pending()
+                || (file.past.bytes() <= MAX_PAST && file.base.len_bytes() <= MAX_PAST)
+        };
+        let files = self.files.iter().filter(|(_, file)| worth(file));
+        let files = files.map(|(name, file)| saved(name.clone(), file)).collect();
+        Saved { hunks: self.hunks, tokens: self.tokens, files }
     }
 
-    /// Takes over what was saved. Files that are known already stay as they are; what makes no
-    /// sense is left out.
-    pub fn restore(&mut self, hunks: u64, files: Vec<SavedFile<F>>) {
-        self.hunks = self.hunks.max(hunks);
-        for file in files {
+    /// Takes over what was saved. Files that are known already stay as they are.
+    pub fn restore(&mut self, saved: Saved<F>) {
+        self.hunks = self.hunks.max(saved.hunks);
+        self.tokens = self.tokens.max(saved.tokens);
+        for file in saved.files {
             let name = file.file.clone();
             if let (false, Some(restored)) = (self.files.contains_key(&name), restored(file)) {
                 self.files.insert(name, restored);
@@ -69,28 +142,150 @@ impl<F: Ord + Clone> Ledger<F> {
 }
 
 fn saved<F>(name: F, file: &File) -> SavedFile<F> {
+    SavedFile {
+        file: name,
+        base: file.base.to_string(),
+        pieces: saved_pieces(file),
+        hunks: saved_hunks(&file.origins),
+        existence: file.existence.clone(),
+        past: saved_past(file),
+    }
+}
+
+fn saved_past(file: &File) -> Option<SavedPast> {
+    let anchor = file.past.anchor.as_deref().filter(|_| file.past.bytes() <= MAX_PAST)?;
+    Some(SavedPast {
+        base: saved_edits(&ChangeSet::between(&file.base, &anchor.base)),
+        pieces: saved_pieces(anchor),
+        hunks: saved_hunks(&anchor.origins),
+        existence: anchor.existence.clone(),
+        events: file.past.events.iter().map(saved_event).collect(),
+    })
+}
+
+fn saved_pieces(file: &File) -> Vec<SavedPiece> {
     let piece = |it: &Piece| SavedPiece {
         base: it.base.clone(),
         text: slice(&file.current, &it.now),
         typed: it.typed.iter().map(|t| t.start - it.now.start..t.end - it.now.start).collect(),
         hunk: it.hunk.clone(),
     };
-    let hunks = file.origins.iter();
-    SavedFile {
-        file: name,
-        base: file.base.to_string(),
-        pieces: file.pieces.iter().map(piece).collect(),
-        hunks: hunks.map(|(id, it)| SavedHunk { id: id.clone(), origin: it.clone() }).collect(),
-        existence: file.existence.clone(),
+    file.pieces.iter().map(piece).collect()
+}
+
+fn saved_hunks(origins: &BTreeMap<HunkId, Origin>) -> Vec<SavedHunk> {
+    origins.iter().map(|(id, it)| SavedHunk { id: id.clone(), origin: it.clone() }).collect()
+}
+
+fn saved_part((id, part): (&HunkId, &Part)) -> (SavedHunk, u64) {
+    (SavedHunk { id: id.clone(), origin: part.origin.clone() }, part.print)
+}
+
+fn saved_edits(changes: &ChangeSet) -> Vec<SavedEdit> {
+    let edit = |it: &Edit| SavedEdit { range: it.range.clone(), text: it.text.clone() };
+    changes.edits().iter().map(edit).collect()
+}
+
+fn saved_event(event: &Event) -> SavedEvent {
+    match event {
+        Event::Agent { changes, origin, names } => SavedEvent::Agent {
+            edits: saved_edits(changes),
+            origin: origin.clone(),
+            names: names.clone(),
+        },
+        Event::Created { text, origin, names } => {
+            SavedEvent::Created { text: text.clone(), origin: origin.clone(), names: names.clone() }
+        }
+        Event::Deleted { origin, names } => {
+            SavedEvent::Deleted { origin: origin.clone(), names: names.clone() }
+        }
+        Event::Person(changes) => SavedEvent::Person { edits: saved_edits(changes) },
+        Event::Decided(it) => SavedEvent::Decided {
+            token: it.token,
+            decision: it.decision,
+            hunks: it.hunks.iter().map(saved_part).collect(),
+            edits: saved_edits(&it.changes),
+            existence: it.existence,
+            names: it.names.clone(),
+        },
+        Event::Existence(kind, hunk) => SavedEvent::Existence { kind: *kind, hunk: hunk.clone() },
     }
 }
 
 fn restored<F>(saved: SavedFile<F>) -> Option<File> {
-    let base = saved.base.as_str();
+    let SavedFile { base, pieces, hunks, existence, past, .. } = saved;
+    let file = restored_text(&base, pieces, hunks, existence)?;
+    let with_past = past.and_then(|past| restored_past(&file, past));
+    // Where the past does not lead to the file, the file counts.
+    let same =
+        |it: &File| it.base == file.base && it.current == file.current && it.pieces == file.pieces;
+    match with_past.filter(same) {
+        Some(with_past) => Some(with_past),
+        None if file.is_pending() => Some(file),
+        None => None,
+    }
+}
+
+fn restored_past(file: &File, past: SavedPast) -> Option<File> {
+    let base = restored_changes(&file.base, past.base)?.apply(&file.base).to_string();
+    let anchor = restored_text(&base, past.pieces, past.hunks, past.existence)?;
+    let mut now = anchor.clone();
+    let mut events = Vec::with_capacity(past.events.len());
+    let mut unseen = u64::MAX / 2;
+    for event in past.events {
+        let mut event = restored_event(&now.current, event)?;
+        now.replay(&mut event, &mut unseen);
+        events.push(event);
+    }
+    now.past = Past::of(anchor, events);
+    Some(now)
+}
+
+fn restored_event(current: &Rope, event: SavedEvent) -> Option<Event> {
+    Some(match event {
+        SavedEvent::Agent { edits, origin, names } => {
+            Event::Agent { changes: restored_changes(current, edits)?, origin, names }
+        }
+        SavedEvent::Created { text, origin, names } => Event::Created { text, origin, names },
+        SavedEvent::Deleted { origin, names } => Event::Deleted { origin, names },
+        SavedEvent::Person { edits } => Event::Person(restored_changes(current, edits)?),
+        SavedEvent::Decided { token, decision, hunks, edits, existence, names } => {
+            Event::Decided(Settled {
+                token,
+                decision,
+                hunks: hunks.into_iter().map(restored_part).collect(),
+                changes: restored_changes(current, edits)?,
+                existence,
+                names,
+            })
+        }
+        SavedEvent::Existence { kind, hunk } => Event::Existence(kind, hunk),
+    })
+}
+
+fn restored_part((hunk, print): (SavedHunk, u64)) -> (HunkId, Part) {
+    (hunk.id, Part { origin: hunk.origin, print })
+}
+
+fn restored_changes(before: &Rope, edits: Vec<SavedEdit>) -> Option<ChangeSet> {
+    let whole = |at: usize| before.try_byte_to_char(at).is_ok_and(|c| before.char_to_byte(c) == at);
+    if !edits.iter().all(|it| whole(it.range.start) && whole(it.range.end)) {
+        return None;
+    }
+    let edits = edits.into_iter().map(|it| Edit::new(it.range, it.text)).collect();
+    ChangeSet::new(before.len_bytes(), edits).ok()
+}
+
+fn restored_text(
+    base: &str,
+    saved: Vec<SavedPiece>,
+    hunks: Vec<SavedHunk>,
+    existence: Option<(Existence, HunkId)>,
+) -> Option<File> {
     let mut current = String::with_capacity(base.len());
-    let mut pieces = Vec::with_capacity(saved.pieces.len());
+    let mut pieces = Vec::with_capacity(saved.len());
     let mut copied = 0;
-    for piece in saved.pieces {
+    for piece in saved {
         current.push_str(base.get(copied..piece.base.start)?);
         base.get(piece.base.clone())?;
         copied = piece.base.end;
@@ -112,8 +307,9 @@ fn restored<F>(saved: SavedFile<F>) -> Option<File> {
         base: Rope::from_str(base),
         current: Rope::from_str(&current),
         pieces,
-        origins: saved.hunks.into_iter().map(|it| (it.id, it.origin)).collect(),
-        existence: saved.existence,
+        origins: hunks.into_iter().map(|it| (it.id, it.origin)).collect(),
+        existence,
         decided: Vec::new(),
+        past: Past::default(),
     })
 }

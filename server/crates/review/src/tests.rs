@@ -5,28 +5,28 @@ use text::{ChangeSet, Edit, Rope};
 
 use crate::{Author, Change, Decision, Hunk, HunkId, Ledger, Origin, Pick, Plan, State};
 
-const F: &str = "f";
+pub const F: &str = "f";
 
 /// A document, the ledger beside it, and what the ledger is told of both.
 #[derive(Clone)]
-struct Desk {
-    text: String,
-    ledger: Ledger<&'static str>,
+pub struct Desk {
+    pub text: String,
+    pub ledger: Ledger<&'static str>,
     calls: usize,
 }
 
 impl Desk {
-    fn new(text: &str) -> Desk {
+    pub fn new(text: &str) -> Desk {
         Desk { text: text.to_owned(), ledger: Ledger::default(), calls: 0 }
     }
 
     #[track_caller]
-    fn agent(&mut self, old: &str, new: &str) {
+    pub fn agent(&mut self, old: &str, new: &str) {
         let at = self.text.find(old).unwrap();
         self.agent_edits(vec![Edit::new(at..at + old.len(), new)]);
     }
 
-    fn agent_edits(&mut self, edits: Vec<Edit>) {
+    pub fn agent_edits(&mut self, edits: Vec<Edit>) {
         let before = Rope::from_str(&self.text);
         let changes = ChangeSet::new(self.text.len(), edits).unwrap();
         self.text = changes.apply(&before).to_string();
@@ -52,7 +52,7 @@ impl Desk {
     }
 
     #[track_caller]
-    fn types_at(&mut self, range: std::ops::Range<usize>, new: &str) {
+    pub fn types_at(&mut self, range: std::ops::Range<usize>, new: &str) {
         let len = self.text.len();
         self.text.replace_range(range.clone(), new);
         let changes = ChangeSet::new(len, vec![Edit::new(range, new)]).unwrap();
@@ -60,12 +60,12 @@ impl Desk {
         self.check();
     }
 
-    fn hunks(&self) -> Vec<Hunk> {
+    pub fn hunks(&self) -> Vec<Hunk> {
         self.ledger.view(&F).map(|it| it.hunks).unwrap_or_default()
     }
 
     #[track_caller]
-    fn decide(&mut self, ids: &[HunkId], decision: Decision) -> u64 {
+    pub fn decide(&mut self, ids: &[HunkId], decision: Decision) -> u64 {
         let ids: BTreeSet<HunkId> = ids.iter().cloned().collect();
         if decision == Decision::Reject {
             self.carry_out(self.ledger.plan_reject(&F, &ids));
@@ -76,13 +76,13 @@ impl Desk {
         token
     }
 
-    fn decide_all(&mut self, decision: Decision) -> u64 {
+    pub fn decide_all(&mut self, decision: Decision) -> u64 {
         let ids: Vec<HunkId> = self.hunks().into_iter().map(|it| it.id).collect();
         self.decide(&ids, decision)
     }
 
     #[track_caller]
-    fn undo(&mut self, token: u64) {
+    pub fn undo(&mut self, token: u64) {
         for part in self.ledger.plan_undo(token) {
             self.carry_out(part.plan);
             self.ledger.undo(&F, token);
@@ -99,6 +99,21 @@ impl Desk {
             Some(Plan::Delete) => self.text.clear(),
             None => {}
         }
+    }
+
+    /// Closed, something new at `at` in the file, and opened again.
+    pub fn reopens(&mut self, at: usize, new: &str) {
+        self.text.insert_str(at, new);
+        self.ledger.reopened(&F, &Rope::from_str(&self.text));
+        self.check();
+    }
+
+    /// The process ends and another one starts.
+    pub fn restart(&mut self) {
+        let saved = self.ledger.save();
+        self.ledger = Ledger::default();
+        self.ledger.restore(saved);
+        self.check();
     }
 
     /// The ledger holds the document's text, and its texts agree outside the pieces.
@@ -120,9 +135,8 @@ impl Desk {
         }
         rebuilt.push_str(&base[copied..]);
         assert_eq!(rebuilt, self.text, "base {base:?} pieces {:?}", file.pieces);
-        let (hunks, files) = self.ledger.save();
         let mut again = Ledger::default();
-        again.restore(hunks, files);
+        again.restore(self.ledger.save());
         assert_eq!(again.list(), self.ledger.list());
     }
 }
