@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use review::{Edited, Existence, Ledger, Origin};
 use text::{ChangeSet, Rope};
 use tokio::sync::Notify;
-use vfs::{Location, Snapshot, Source, Undo, Vfs};
+use vfs::{Image, Location, Snapshot, Source, Undo, Vfs};
 
+pub mod bounds;
 mod commands;
 mod kept;
 pub mod lines;
@@ -48,6 +49,12 @@ pub struct Table {
     held: HashMap<Location, usize>,
     /// How deleted files come back with their own bytes.
     deleted: BTreeMap<Location, Undo>,
+    /// The texts that deleted files went with, where that is known.
+    gone: BTreeMap<Location, Rope>,
+    /// The bytes of files as they were before the changes that are pending.
+    before: BTreeMap<Location, Image>,
+    /// Names that files went by, and those they go by now; to be told.
+    renamed: BTreeSet<Location>,
     keeping: Option<kept::Keeping>,
     /// What commands do to files.
     commands: commands::Commands,
@@ -149,6 +156,7 @@ impl Review {
         let mut table = self.table();
         let touched = std::mem::take(&mut self.watching().touched);
         let mut changed = Changed::default();
+        changed.hunks.append(&mut table.renamed);
         for location in touched {
             if table.held.contains_key(&location) {
                 // Whoever holds it tells.
@@ -167,6 +175,10 @@ impl Review {
     /// Follows everything the ledger knows of; gives the documents whose hunks changed.
     pub fn follow_all(&self) -> BTreeSet<Location> {
         let mut table = self.table();
+        table.name_as_open(&self.0.vfs);
+        if !table.renamed.is_empty() {
+            self.0.touched.notify_one();
+        }
         let all: BTreeSet<Location> =
             table.ledger.tracked().chain(table.commands.awaited()).cloned().collect();
         let mut changed = BTreeSet::new();
@@ -186,6 +198,7 @@ impl Review {
         let mut table = self.table();
         let locations: Vec<Location> = locations.into_iter().cloned().collect();
         for location in &locations {
+            table.name_as_named(&self.0.vfs, location);
             if !table.held.contains_key(location) {
                 table.follow(&self.0.vfs, location);
             }
@@ -229,6 +242,7 @@ impl Held {
                 table.ledger.deleted(location, edit.before, origin);
                 if let Some(undo) = undo {
                     table.deleted.insert(location.clone(), undo);
+                    table.gone.insert(location.clone(), edit.before.clone());
                 }
             }
         }
@@ -263,13 +277,30 @@ impl Held {
     }
 
     /// Remembers how a file that a decision took away comes back as it was.
-    pub fn keep_undo(&self, location: &Location, undo: Undo) {
-        self.review.lock().deleted.insert(location.clone(), undo);
+    pub fn keep_undo(&self, location: &Location, undo: Undo, text: Rope) {
+        let mut table = self.review.lock();
+        table.deleted.insert(location.clone(), undo);
+        table.gone.insert(location.clone(), text);
     }
 
-    /// How a deleted file comes back as it was.
-    pub fn deleted(&self, location: &Location) -> Option<Undo> {
-        self.review.lock().deleted.get(location).cloned()
+    /// Remembers a file's bytes before a change that is about to be entered.
+    pub fn keep_before(&self, location: &Location, image: Image) {
+        let mut table = self.review.table();
+        if !table.ledger.is_pending(location) {
+            table.before.insert(location.clone(), image);
+        }
+    }
+
+    /// A file's bytes before the changes that are pending.
+    pub fn before(&self, location: &Location) -> Option<Image> {
+        self.review.lock().before.get(location).cloned()
+    }
+
+    /// How a deleted file comes back as it was, and the text it had, as its editor showed it.
+    pub fn deleted(&self, location: &Location) -> Option<(Undo, Option<Rope>)> {
+        let table = self.review.lock();
+        let undo = table.deleted.get(location)?.clone();
+        Some((undo, table.gone.get(location).cloned()))
     }
 }
 
@@ -294,6 +325,48 @@ impl Drop for Held {
 }
 
 impl Table {
+    /// One file has one name: where it is open, the document's.
+    fn name_as_open(&mut self, vfs: &Vfs) {
+        let closed = self.ledger.tracked().filter(|it| !vfs.is_open(it));
+        let elsewhere = closed.filter_map(|it| {
+            let open = vfs.open_at(&vfs.real_path(it.path()?))?;
+            Some((it.clone(), open))
+        });
+        let elsewhere: Vec<(Location, Location)> = elsewhere.collect();
+        elsewhere.iter().for_each(|(from, to)| self.rename(from, to));
+    }
+
+    /// One file has one name: the one it is about to be changed by.
+    fn name_as_named(&mut self, vfs: &Vfs, location: &Location) {
+        let Some(path) = location.path() else { return };
+        if self.ledger.current(location).is_some() || self.ledger.tracked().next().is_none() {
+            return;
+        }
+        let real = vfs.real_path(path);
+        let same = |it: &&Location| it.path().is_some_and(|path| vfs.real_path(path) == real);
+        let known = self.ledger.tracked().find(same).cloned();
+        if let Some(known) = known {
+            self.rename(&known, location);
+        }
+    }
+
+    fn rename(&mut self, from: &Location, to: &Location) {
+        if self.held.contains_key(from) || !self.ledger.rename(from, to) {
+            return;
+        }
+        self.followed.remove(from);
+        if let Some(undo) = self.deleted.remove(from) {
+            self.deleted.insert(to.clone(), undo);
+        }
+        if let Some(text) = self.gone.remove(from) {
+            self.gone.insert(to.clone(), text);
+        }
+        if let Some(image) = self.before.remove(from) {
+            self.before.insert(to.clone(), image);
+        }
+        self.renamed.extend([from.clone(), to.clone()]);
+    }
+
     /// Takes over what happened to a file since the last look, if anything did.
     fn follow(&mut self, vfs: &Vfs, location: &Location) -> Option<Edited> {
         if self.ledger.current(location).is_none() {
@@ -402,6 +475,8 @@ impl Table {
         self.followed.remove(location);
         self.deleted.remove(location);
         self.commands.forget(location);
+        self.before.remove(location);
+        self.gone.remove(location);
         Some(Edited::Hunks)
     }
 }

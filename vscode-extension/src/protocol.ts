@@ -466,6 +466,7 @@ export interface Hunk {
   sessionId: string;
   /** The calls it comes from. */
   toolCallIds: string[];
+  _meta?: Meta | null;
 }
 
 /** An optionally-sized icon that can be displayed in a user interface. */
@@ -571,6 +572,10 @@ export interface MetaKeys {
   review?: number | null;
   /** On the parameters of `session/request_permission`: names the question in `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`. */
   requestId?: string | null;
+  /** On a hunk of `copydesk/review/didChange`: its texts are only their beginnings. */
+  cut?: boolean | null;
+  /** On a file of `copydesk/review/didChange`: how many hunks it has beside those listed. */
+  omitted?: number | null;
   /** On the offer to save files before a command: their names. */
   files?: string[] | null;
   /** On a permission option: the rule it would remember. On the answer's outcome: the rule to remember instead. */
@@ -971,6 +976,7 @@ export interface ReviewFile {
   version?: number | null;
   /** Its hunks, in the order of the text. */
   hunks: Hunk[];
+  _meta?: Meta | null;
 }
 
 /** Hunks, by one of: `hunkId`; `uri`; `uri` and `range`; `sessionId`; `all`. */
@@ -1746,7 +1752,7 @@ export interface ServerRequests {
 export interface ServerNotifications {
   /** Something happened in a session: text, a tool's card, a state, options. */
   'session/update': { params: UpdateSessionNotification };
-  /** Hunks came, went or moved: the files that changed, each with all its hunks; a file without hunks has none left. Needs the marker `review`. */
+  /** Hunks came, went or moved: the files that changed, each with all its hunks; a file without hunks has none left. At most 64 KB: where a file has more, long texts are cut and further hunks left out, which `_meta.copydesk` says (`cut`, `omitted`); `copydesk/review/list` with its `uri` has all of it. Needs the marker `review`. */
   'copydesk/review/didChange': { params: ReviewChangedParams };
   /** A question no longer needs an answer: close it. */
   'copydesk/request/resolved': { params: RequestResolvedParams };

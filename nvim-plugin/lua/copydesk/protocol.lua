@@ -375,6 +375,7 @@
 ---@field author string `agent`, or `mixed` where the person changed something inside it.
 ---@field sessionId string The session that touched it last.
 ---@field toolCallIds string[] The calls it comes from.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---An optionally-sized icon that can be displayed in a user interface.
 ---@class copydesk.protocol.Icon
@@ -508,6 +509,8 @@
 ---@field received? number|vim.NIL On a card whose arguments still arrive: characters so far.
 ---@field review? number|vim.NIL On a card that waits for the person's review: its hunks that are still pending.
 ---@field requestId? string|vim.NIL On the parameters of `session/request_permission`: names the question in `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`.
+---@field cut? boolean|vim.NIL On a hunk of `copydesk/review/didChange`: its texts are only their beginnings.
+---@field omitted? number|vim.NIL On a file of `copydesk/review/didChange`: how many hunks it has beside those listed.
 ---@field files? string[]|vim.NIL On the offer to save files before a command: their names.
 ---@field rule? string|vim.NIL On a permission option: the rule it would remember. On the answer's outcome: the rule to remember instead.
 ---@field feedback? string|vim.NIL On the answer's outcome, with any option: what the person says to the model.
@@ -785,6 +788,7 @@
 ---@field oldUri? string|vim.NIL Its name before a rename.
 ---@field version? number|vim.NIL The version the ranges hold for; absent for a file that is not open.
 ---@field hunks copydesk.protocol.Hunk[] Its hunks, in the order of the text.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
 
 ---Hunks, by one of: `hunkId`; `uri`; `uri` and `range`; `sessionId`; `all`.
 ---@class copydesk.protocol.ReviewItem
@@ -1404,6 +1408,6 @@
 ---@field ["session/request_permission"] { params: copydesk.protocol.RequestPermissionRequest, result: copydesk.protocol.RequestPermissionResponse } Asks the person before a tool runs. The subject is complete: the whole command, or every path of an edit with its diff. Needs the marker `permission`.
 ---@field ["copydesk/editor/save"] { params: copydesk.protocol.SaveParams, result: copydesk.protocol.SaveResult } Asks the editor to save documents. Needs the marker `save`.
 ---@field ["copydesk/editor/notebookEdit"] { params: copydesk.protocol.NotebookEditParams, result: copydesk.protocol.NotebookEditResult } Changes the cells of an open notebook, all edits or none, as one step of undo and without taking the focus. Needs the marker `notebook`.
----@field ["copydesk/review/didChange"] { params: copydesk.protocol.ReviewChangedParams } Hunks came, went or moved: the files that changed, each with all its hunks; a file without hunks has none left. Needs the marker `review`.
+---@field ["copydesk/review/didChange"] { params: copydesk.protocol.ReviewChangedParams } Hunks came, went or moved: the files that changed, each with all its hunks; a file without hunks has none left. At most 64 KB: where a file has more, long texts are cut and further hunks left out, which `_meta.copydesk` says (`cut`, `omitted`); `copydesk/review/list` with its `uri` has all of it. Needs the marker `review`.
 ---@field ["copydesk/request/resolved"] { params: copydesk.protocol.RequestResolvedParams } A question no longer needs an answer: close it.
 ---@field ["copydesk/status/didChange"] { params: copydesk.protocol.StatusParams } What a status bar shows, of all sessions together.

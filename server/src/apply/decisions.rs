@@ -14,7 +14,7 @@ use review::{Decision, HunkId, Ledger, Pick, Plan, State};
 use std::sync::PoisonError;
 use text::{ChangeSet, Edit, Rope};
 use tokio_util::sync::CancellationToken;
-use vfs::{Dirty, Image, Location, Undo};
+use vfs::{Dirty, Image, Location, Snapshot, Undo};
 
 use super::disk::DiskStep;
 use super::document::Landed;
@@ -169,7 +169,7 @@ impl Parts {
         let mut kept = Vec::new();
         {
             let table = self.review.table();
-            let empty = text::Rope::new();
+            let empty = Rope::new();
             let text = table.ledger.current(location).unwrap_or(&empty);
             let hunks = table.ledger.view(location).map(|it| it.hunks).unwrap_or_default();
             for hunk in hunks.iter().filter(|hunk| ids.contains(&hunk.id)) {
@@ -277,6 +277,9 @@ impl Parts {
             let step = DiskStep { ops: Vec::new(), before: base.rope, changes: changes.clone() };
             return Ok(Carried::Disk(Box::new(step)));
         }
+        if let Some(step) = self.restore_bytes(&base, changes, held).await {
+            return Ok(Carried::Disk(Box::new(step)));
+        }
         let step = self.plan_edit(&base, changes)?;
         self.commit(step.ops.clone()).await?;
         Ok(Carried::Disk(Box::new(step)))
@@ -293,16 +296,43 @@ impl Parts {
         same && self.revert(undo).await.is_ok()
     }
 
+    /// Gives a closed file the very bytes it had, malformed ones included, where a change comes to
+    /// the text they stand for.
+    async fn restore_bytes(
+        &self,
+        base: &Snapshot,
+        changes: &ChangeSet,
+        held: &Held,
+    ) -> Option<DiskStep> {
+        let before = held.before(&base.location)?;
+        let path = self.vfs.real_path(base.location.path()?);
+        let text = |image: &Image| self.vfs.image_text(image).ok().flatten();
+        if text(&before)? != changes.apply(&base.rope) {
+            return None;
+        }
+        let mut undo = self.vfs.keep_file(&path).ok()??;
+        let entry = undo.entries.first_mut()?;
+        entry.after = entry.before.replace(before);
+        if text(entry.after.as_ref()?)? != base.rope {
+            return None;
+        }
+        self.revert(undo).await.ok()?;
+        Some(DiskStep { ops: Vec::new(), before: base.rope.clone(), changes: changes.clone() })
+    }
+
     /// Makes a file again, from its own bytes where they are known.
     async fn bring_back(
         &self,
         location: &Location,
         text: &str,
-        undo: Option<Undo>,
+        gone: Option<(Undo, Option<Rope>)>,
     ) -> Result<Carried, ApplyError> {
-        if let Some(undo) = undo
+        if let Some((undo, went_with)) = gone
             && self.revert(undo).await.is_ok()
         {
+            if went_with.is_some_and(|it| it == *text) {
+                return Ok(Carried::File);
+            }
             // It may have gone with earlier edits of the agent's in it.
             let there = location.path().and_then(|path| self.vfs.disk_snapshot(path).ok());
             if let Some(there) = there.filter(|it| it.rope != *text) {
@@ -331,11 +361,15 @@ impl Parts {
         let on_disk = location.path().is_some_and(|path| self.vfs.link_stat(path).is_ok());
         match self.vfs.open_snapshot(location) {
             Some(open) if on_disk && !open.is_unsaved() && self.client.deletes_files => {
-                if let Err(error) = self.delete_open(label, location, &never).await {
-                    // The file is what the person decided on; the editor may keep its view of it.
-                    tracing::info!(%error, "the editor does not delete a file");
-                    self.commit(self.plan_delete(location)?.ops).await?;
-                }
+                let undo = match self.delete_open(label, location, &never).await {
+                    Ok(undo) => undo,
+                    Err(error) => {
+                        // The file is what the person decided on; the editor may keep its view.
+                        tracing::info!(%error, "the editor does not delete a file");
+                        Some(self.commit(self.plan_delete(location)?.ops).await?.undo)
+                    }
+                };
+                undo.into_iter().for_each(|undo| held.keep_undo(location, undo, open.rope.clone()));
                 Ok(Carried::File)
             }
             Some(open) if self.client.applies_edits && (open.is_unsaved() || !on_disk) => {
@@ -346,7 +380,7 @@ impl Parts {
             }
             Some(_) | None => {
                 let step = self.plan_delete(location)?;
-                held.keep_undo(location, self.commit(step.ops).await?.undo);
+                held.keep_undo(location, self.commit(step.ops).await?.undo, step.before);
                 Ok(Carried::File)
             }
         }

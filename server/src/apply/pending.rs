@@ -9,8 +9,8 @@ use tokio::task::spawn_blocking;
 use vfs::Location;
 
 use super::{LspEditor, Parts};
-use crate::review::plain;
 use crate::review::wire::Wire;
+use crate::review::{bounds, plain};
 
 /// How long changes gather before they are told: shorter than a glance, longer than a burst of
 /// keys.
@@ -18,7 +18,10 @@ const GATHER: Duration = Duration::from_millis(60);
 /// After what pause in the typing the new places of hunks are told; editors move marks themselves.
 const PAUSE: Duration = Duration::from_millis(300);
 /// What one notification may carry, beside what its envelope takes.
-const MAX_TOLD: usize = 56 * 1024;
+const MAX_TOLD: usize = 62 * 1024;
+/// What a list of one file's hunks may carry, and one of all files'.
+const MAX_FILE: usize = 64 << 20;
+const MAX_LISTED: usize = 16 << 20;
 
 impl LspEditor {
     /// Follows documents with pending hunks from now on, and tells of those left from before.
@@ -80,6 +83,12 @@ impl LspEditor {
             }
             files.retain(|file| !file.hunks.is_empty());
         }
+        let mut room = if wanted.is_some() { MAX_FILE } else { MAX_LISTED };
+        for file in &mut files {
+            let (fitted, size) = bounds::fit(std::mem::take(file), room);
+            *file = fitted;
+            room = room.saturating_sub(size);
+        }
         ReviewListResult { rev: table.ledger.rev(), files }
     }
 
@@ -135,8 +144,7 @@ impl Parts {
         let mut batch = Vec::new();
         let mut size = 0;
         for file in files {
-            let own: usize =
-                file.hunks.iter().map(|it| it.old_text.len() + it.new_text.len() + 600).sum();
+            let (file, own) = bounds::fit(file, MAX_TOLD);
             if size + own > MAX_TOLD && !batch.is_empty() {
                 let files = std::mem::take(&mut batch);
                 self.outbox.notify("copydesk/review/didChange", ReviewChangedParams { rev, files });

@@ -2,6 +2,7 @@
 //! commit, then open documents are changed one by one; a failure takes back what was done.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use agent::editor::{Applied, AppliedFile, ApplyError, Approval, FileOp, Kept, Transaction};
 use agent::settings::ReviewPolicy;
@@ -32,6 +33,8 @@ enum Step {
 struct Done {
     written: Option<Undo>,
     landed: Vec<(usize, Landed)>,
+    /// How files that the editor deleted come back.
+    deleted: Vec<(usize, Undo)>,
 }
 
 impl Parts {
@@ -52,7 +55,10 @@ impl Parts {
             return Err(ApplyError::Cancelled);
         }
         let mut done = Done::default();
-        if let Err(error) = self.carry_out(&label, &locations, &steps, &mut done, cancelled).await {
+        let places = self.real_places(&locations);
+        let carried = self.carry_out(&label, &locations, &steps, &mut done, cancelled).await;
+        let carried = carried.and_then(|()| self.check_places(&locations, &places));
+        if let Err(error) = carried {
             held.failed();
             let entering = (&held, &origin_of_edit);
             return Err(self.take_back(&label, error, done, entering).await);
@@ -68,6 +74,30 @@ impl Parts {
         drop(held);
         self.publish(&locations.iter().chain(&moved).cloned().collect());
         Ok(self.settle(locations, steps, done, approval).await)
+    }
+
+    /// Where files really lie, up to their own names.
+    fn real_places(&self, locations: &[Location]) -> Vec<Option<PathBuf>> {
+        locations.iter().map(|it| Some(self.vfs.standing_path(it.path()?))).collect()
+    }
+
+    /// Whether files still lie where they did: a folder that was swapped for a link meanwhile would
+    /// have taken the change elsewhere, past what was allowed.
+    fn check_places(
+        &self,
+        locations: &[Location],
+        before: &[Option<PathBuf>],
+    ) -> Result<(), ApplyError> {
+        let now = self.real_places(locations);
+        let moved =
+            locations.iter().zip(before.iter().zip(&now)).find(|(_, (then, now))| then != now);
+        match moved {
+            None => Ok(()),
+            Some((location, _)) => Err(refused(
+                location.clone(),
+                "a folder on the way to it was replaced meanwhile and it lies elsewhere now; the change was taken back",
+            )),
+        }
     }
 
     /// What an operation comes to, checked against the texts as they are now.
@@ -161,20 +191,23 @@ impl Parts {
             }
         }
         // Last, because an editor's delete is the hardest to take back.
-        for (location, step) in locations.iter().zip(steps) {
+        for (index, (location, step)) in locations.iter().zip(steps).enumerate() {
             if let Step::DeleteOpen { .. } = step {
-                self.delete_open(label, location, cancelled).await?;
+                let undo = self.delete_open(label, location, cancelled).await?;
+                done.deleted.extend(undo.map(|undo| (index, undo)));
             }
         }
         Ok(())
     }
 
+    /// Has the editor delete a file; gives how it comes back, bytes, mode and all. Nothing where it
+    /// is too large to be kept.
     pub(super) async fn delete_open(
         &self,
         label: &str,
         location: &Location,
         cancelled: &CancellationToken,
-    ) -> Result<(), ApplyError> {
+    ) -> Result<Option<Undo>, ApplyError> {
         let Some(path) = location.path() else {
             return Err(refused(location.clone(), "it has no file"));
         };
@@ -182,16 +215,18 @@ impl Parts {
         if dirty {
             return Err(refused(location.clone(), "its buffer holds unsaved text"));
         }
-        if let Ok(bytes) = self.vfs.read_bytes(path, MAX_KEPT) {
-            self.vfs
-                .keep_blob(&bytes)
-                .map_err(|error| refused(location.clone(), &format!("no undo copy: {error}")))?;
-        }
+        let undo = match self.vfs.stat(path) {
+            Ok(stat) if stat.len <= MAX_KEPT => self
+                .vfs
+                .keep_file(path)
+                .map_err(|error| refused(location.clone(), &format!("no undo copy: {error}")))?,
+            Ok(_) | Err(_) => None,
+        };
         let options = json!({"ignoreIfNotExists": true, "recursive": false});
         let change = json!({"kind": "delete", "uri": self.uris.of(location), "options": options});
         let answer = self.apply_edit(label, change, cancelled).await;
         match (self.vfs.link_stat(path), answer) {
-            (Err(_), _) => Ok(()),
+            (Err(_), _) => Ok(undo),
             (Ok(_), Err(denial)) => Err(refused(location.clone(), denial.reason())),
             (Ok(_), Ok(())) => Err(refused(
                 location.clone(),
@@ -227,10 +262,11 @@ impl Parts {
                 kept = Some(location);
             }
         }
-        if let Some(undo) = done.written
-            && let Err(location) = self.revert(undo).await
-        {
-            kept = Some(location);
+        let deleted = done.deleted.into_iter().rev().map(|(_, undo)| undo);
+        for undo in deleted.chain(done.written) {
+            if let Err(location) = self.revert(undo).await {
+                kept = Some(location);
+            }
         }
         match kept {
             Some(kept) => ApplyError::Conflict { failed: error.to_string(), kept },
@@ -248,8 +284,12 @@ impl Parts {
     ) {
         for (index, ((location, step), kind)) in locations.iter().zip(steps).zip(kinds).enumerate()
         {
-            let removal = |path: &std::path::Path| {
+            let removal = |path: &Path| {
+                if let Some((_, undo)) = done.deleted.iter().find(|(of, _)| *of == index) {
+                    return Some(undo.clone());
+                }
                 let undo = done.written.as_ref()?;
+                let path = self.vfs.standing_path(path);
                 let entry = undo.entries.iter().find(|entry| entry.path == path)?;
                 Some(Undo { entries: vec![entry.clone()], folders: Vec::new() })
             };
@@ -275,10 +315,18 @@ impl Parts {
                     let Some((_, landed)) = done.landed.iter().find(|(of, _)| *of == index) else {
                         continue;
                     };
+                    if let (Dirty::Clean, Some(path)) = (landed.buffer.dirty, location.path())
+                        && let Ok(Some(undo)) = self.keep_if_not_plain(path, &landed.before)
+                    {
+                        self.keep_before(held, location, &undo);
+                    }
                     held.enter(location, entry, &landed.entered(), origin);
                 }
                 Step::Disk(step) => {
                     let DiskStep { before, changes, .. } = &**step;
+                    if let (Entry::Changed, Some(undo)) = (&entry, &done.written) {
+                        self.keep_before(held, location, undo);
+                    }
                     held.enter(location, entry, &whole(before, changes), origin);
                 }
                 Step::DeleteOpen { before } => {
@@ -286,6 +334,25 @@ impl Parts {
                 }
             }
         }
+    }
+
+    /// Remembers the bytes that a file had, from how its change is taken back.
+    fn keep_before(&self, held: &Held, location: &Location, undo: &Undo) {
+        let Some(path) = location.path().map(|path| self.vfs.real_path(path)) else { return };
+        let entry = undo.entries.iter().find(|entry| entry.path == path);
+        if let Some(image) = entry.and_then(|entry| entry.before.clone()) {
+            held.keep_before(location, image);
+        }
+    }
+
+    /// Keeps a file whose bytes its text alone does not tell: of another encoding, or damaged.
+    fn keep_if_not_plain(&self, path: &Path, text: &Rope) -> std::io::Result<Option<Undo>> {
+        let path = self.vfs.real_path(path);
+        let bytes = self.vfs.read_bytes(&path, MAX_KEPT)?;
+        if *text == *String::from_utf8_lossy(&bytes) && std::str::from_utf8(&bytes).is_ok() {
+            return Ok(None);
+        }
+        self.vfs.keep_file(&path)
     }
 
     /// Saves where the policy says so and sums up.

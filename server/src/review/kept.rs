@@ -10,7 +10,7 @@ use review::{
     SavedPiece,
 };
 use serde::{Deserialize, Serialize};
-use vfs::{Location, Undo, state};
+use vfs::{Image, Location, Undo, state};
 
 use super::{Review, Table};
 
@@ -57,6 +57,8 @@ struct KeptFile {
     deleted: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     undo: Option<Undo>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<Image>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     past: Option<KeptPast>,
 }
@@ -138,10 +140,11 @@ impl Review {
 
     /// Keeps what is pending, unless that is done.
     pub fn save(&self) {
+        // Whoever saves last before the end waits for those who save already.
+        let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.0.unsaved.swap(false, Ordering::AcqRel) {
             return;
         }
-        let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((path, bytes)) = self.table().pending() else { return };
         if let Err(error) = state::write_private(&path, &bytes) {
             tracing::warn!(%error, "pending changes cannot be kept for the next start");
@@ -162,10 +165,10 @@ impl Table {
         };
         match read {
             Ok(kept) if kept.format == FORMAT => {
-                for (location, undo) in
-                    kept.files.iter().filter_map(|it| Some((it, it.undo.clone()?)))
-                {
-                    self.deleted.insert(location.file.location(), undo);
+                for it in &kept.files {
+                    let location = it.file.location();
+                    self.deleted.extend(it.undo.clone().map(|undo| (location.clone(), undo)));
+                    self.before.extend(it.before.clone().map(|image| (location, image)));
                 }
                 let files = kept.files.into_iter().map(saved).collect();
                 self.ledger.restore(Saved { hunks: kept.hunks, tokens: kept.tokens, files });
@@ -194,7 +197,8 @@ impl Table {
         });
         let files = files.map(|it| {
             let undo = self.deleted.get(&it.file).cloned();
-            kept(it, undo)
+            let before = self.before.get(&it.file).cloned();
+            KeptFile { undo, before, ..kept(it) }
         });
         let kept = Kept { format: FORMAT, hunks, tokens, files: files.collect() };
         let bytes = serde_json::to_vec(&kept).ok()?;
@@ -223,7 +227,7 @@ impl KeptName {
     }
 }
 
-fn kept(file: SavedFile<Location>, undo: Option<Undo>) -> KeptFile {
+fn kept(file: SavedFile<Location>) -> KeptFile {
     let name = match file.file {
         Location::Disk(path) => KeptName::Disk(path),
         Location::Virtual(name) => KeptName::Virtual(name),
@@ -240,7 +244,8 @@ fn kept(file: SavedFile<Location>, undo: Option<Undo>) -> KeptFile {
         hunks: file.hunks.into_iter().map(kept_hunk).collect(),
         added,
         deleted,
-        undo,
+        undo: None,
+        before: None,
         past: file.past.map(kept_past),
     }
 }

@@ -35,6 +35,7 @@ impl Wire<'_> {
                 old_uri: None,
                 version: self.version(location),
                 hunks: Vec::new(),
+                meta: None,
             },
         }
     }
@@ -99,6 +100,7 @@ impl Wire<'_> {
             .to_owned(),
             session_id: hunk.origin.session,
             tool_call_ids: hunk.origin.calls,
+            meta: None,
         });
         let change = match view.change {
             Change::Add => "add",
@@ -106,7 +108,7 @@ impl Wire<'_> {
             Change::Delete => "delete",
         };
         let hunks = hunks.collect();
-        ReviewFile { change: change.to_owned(), old_uri: None, version, hunks, uri }
+        ReviewFile { change: change.to_owned(), old_uri: None, version, hunks, uri, meta: None }
     }
 
     fn range(&self, text: &Rope, bytes: &std::ops::Range<usize>) -> Range {

@@ -1,18 +1,23 @@
 //! Which lines of which text the model has seen: an edit needs its lines seen, and unchanged since.
 //!
 //! Invariant: what was seen is a text and byte ranges in it. A file whose modification time changed
-//! but whose text did not counts as seen; one that changed elsewhere is compared line by line.
+//! but whose text did not counts as seen; one that changed elsewhere is compared line by line. A
+//! file is one file whatever link it was named by.
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use text::{Bias, ChangeSet, Rope};
-use vfs::Location;
+use vfs::{Location, Vfs};
 
 /// What one session has seen.
 #[derive(Default)]
-pub struct Seen(Mutex<HashMap<Location, View>>);
+pub struct Seen {
+    views: Mutex<HashMap<Location, View>>,
+    /// Tells where links lead; without it every name is a file of its own.
+    vfs: Option<Vfs>,
+}
 
 #[derive(Clone)]
 struct View {
@@ -35,15 +40,20 @@ pub enum Sight {
 }
 
 impl Seen {
+    /// Nothing was seen yet.
+    pub fn new(vfs: Vfs) -> Seen {
+        Seen { views: Mutex::default(), vfs: Some(vfs) }
+    }
+
     /// Records that these bytes of this text were shown.
     pub fn show(&self, location: &Location, text: &Rope, range: Range<usize>) {
-        let mut views = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let view = match views.remove(location) {
+        let mut views = self.lock();
+        let view = match views.remove(&self.real(location)) {
             Some(view) => carried(view, text),
             None => View { text: text.clone(), ranges: Vec::new() },
         };
         let view = View { ranges: added(view.ranges, range), ..view };
-        views.insert(location.clone(), view);
+        views.insert(self.real(location), view);
     }
 
     /// Records that the whole text was shown or written.
@@ -53,8 +63,8 @@ impl Seen {
 
     /// Records an edit of the session's own: what was seen stays seen, and so is what was written.
     pub fn edited(&self, location: &Location, before: &Rope, after: &Rope, changes: &ChangeSet) {
-        let mut views = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let view = match views.remove(location) {
+        let mut views = self.lock();
+        let view = match views.remove(&self.real(location)) {
             Some(view) => carried(view, before),
             None => View { text: before.clone(), ranges: Vec::new() },
         };
@@ -67,38 +77,38 @@ impl Seen {
         for (_, written) in changes.placed() {
             ranges = added(ranges, written);
         }
-        views.insert(location.clone(), View { text: after.clone(), ranges });
+        views.insert(self.real(location), View { text: after.clone(), ranges });
     }
 
     /// What was seen of a file is seen of it at its new place.
     pub fn moved(&self, from: &Location, to: &Location) {
-        let mut views = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        views.remove(to);
-        if let Some(view) = views.remove(from) {
-            views.insert(to.clone(), view);
+        let mut views = self.lock();
+        views.remove(&self.real(to));
+        if let Some(view) = views.remove(&self.real(from)) {
+            views.insert(self.real(to), view);
         }
     }
 
     /// Forgets a file, e.g. because it was deleted.
     pub fn forget(&self, location: &Location) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(location);
+        self.lock().remove(&self.real(location));
     }
 
     /// The text that was last seen.
     pub fn text(&self, location: &Location) -> Option<Rope> {
-        let views = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        views.get(location).map(|it| it.text.clone())
+        let views = self.lock();
+        views.get(&self.real(location)).map(|it| it.text.clone())
     }
 
     /// Whether the file was read at all.
     pub fn knows(&self, location: &Location) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(location)
+        self.lock().contains_key(&self.real(location))
     }
 
     /// Whether these bytes of the text as it is now may be edited. Whole lines count.
     pub fn check(&self, location: &Location, now: &Rope, range: Range<usize>) -> Sight {
-        let views = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(view) = views.get(location) else { return Sight::Never };
+        let views = self.lock();
+        let Some(view) = views.get(&self.real(location)) else { return Sight::Never };
         let lines = whole_lines(now, range);
         let (first, last) = line_numbers(now, &lines);
         let same = view.text.is_instance(now) || view.text == *now;
@@ -133,7 +143,20 @@ impl Seen {
 
     /// Files of which something was seen.
     pub fn known(&self) -> Vec<Location> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+        self.lock().keys().cloned().collect()
+    }
+}
+
+impl Seen {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Location, View>> {
+        self.views.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn real(&self, location: &Location) -> Location {
+        match (location, &self.vfs) {
+            (Location::Disk(path), Some(vfs)) => Location::disk(vfs.real_path(path)),
+            (Location::Disk(_) | Location::Virtual(_), _) => location.clone(),
+        }
     }
 }
 

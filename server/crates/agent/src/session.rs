@@ -145,7 +145,7 @@ impl Session {
             id: start.id,
             world,
             transcript: start.transcript,
-            seen: Seen::default(),
+            seen: Seen::new(start.place.vfs.clone()),
             jobs,
             artifacts: start.artifacts,
             plan_file: None,

@@ -87,6 +87,10 @@ pub struct MetaKeys {
     /// On the parameters of `session/request_permission`: names the question in
     /// `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`.
     pub request_id: Option<String>,
+    /// On a hunk of `copydesk/review/didChange`: its texts are only their beginnings.
+    pub cut: Option<bool>,
+    /// On a file of `copydesk/review/didChange`: how many hunks it has beside those listed.
+    pub omitted: Option<u64>,
     /// On the offer to save files before a command: their names.
     pub files: Option<Vec<String>>,
     /// On a permission option: the rule it would remember. On the answer's outcome: the rule to

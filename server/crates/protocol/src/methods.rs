@@ -192,7 +192,9 @@ pub const METHODS: &[Method] = &[
         Sender::Server,
         "copydesk/review/didChange",
         "Hunks came, went or moved: the files that changed, each with all its hunks; a file \
-         without hunks has none left. Needs the marker `review`.",
+         without hunks has none left. At most 64 KB: where a file has more, long texts are cut and \
+         further hunks left out, which `_meta.copydesk` says (`cut`, `omitted`); \
+         `copydesk/review/list` with its `uri` has all of it. Needs the marker `review`.",
     ),
     notification::<copydesk::RequestResolvedParams>(
         Sender::Server,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::copydesk::Range;
+use crate::copydesk::{Meta, Range};
 
 /// One change of the agent's that waits for the person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,10 +32,13 @@ pub struct Hunk {
     pub session_id: String,
     /// The calls it comes from.
     pub tool_call_ids: Vec<String>,
+    /// `copydesk.cut`: the texts are only their beginnings.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
 }
 
 /// A file with pending hunks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewFile {
     /// The document.
@@ -50,6 +53,9 @@ pub struct ReviewFile {
     pub version: Option<i32>,
     /// Its hunks, in the order of the text.
     pub hunks: Vec<Hunk>,
+    /// `copydesk.omitted`: how many more hunks it has.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
 }
 
 /// `copydesk/review/list` parameters.

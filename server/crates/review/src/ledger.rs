@@ -153,6 +153,17 @@ impl<F: Ord + Clone> Ledger<F> {
         if changes.is_identity() { Edited::Moved } else { self.person_edit(file, &changes) }
     }
 
+    /// A file goes by another name from now on; whether it was known, and the other name was not.
+    pub fn rename(&mut self, from: &F, to: &F) -> bool {
+        if self.files.contains_key(to) {
+            return false;
+        }
+        let Some(found) = self.files.remove(from) else { return false };
+        self.files.insert(to.clone(), found);
+        self.rev += 1;
+        true
+    }
+
     /// A file is not what the ledger knows any more: nothing about it is pending.
     pub fn forget(&mut self, file: &F) {
         if self.files.remove(file).is_some() {

@@ -15,7 +15,7 @@ use crate::disk;
 use crate::format::{Format, decode_as};
 use crate::roots::Roots;
 use crate::store::Vfs;
-use crate::transaction::{Image, Undo, UndoEntry};
+use crate::transaction::{Extras, Image, Undo, UndoEntry};
 use crate::{binary, encoding};
 
 mod census;
@@ -196,7 +196,9 @@ impl Vfs {
         after: Option<(&[u8], u32)>,
     ) -> std::io::Result<Undo> {
         let kept = |side: Option<(&[u8], u32)>| -> std::io::Result<Option<Image>> {
-            let image = |(bytes, mode)| Ok(Image::File { blob: self.keep_blob(bytes)?, mode });
+            let image = |(bytes, mode)| {
+                Ok(Image::File { blob: self.keep_blob(bytes)?, mode, extras: Extras::default() })
+            };
             side.map(image).transpose()
         };
         let path = self.real_path(path);

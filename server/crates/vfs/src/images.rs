@@ -10,8 +10,8 @@ use text::Rope;
 
 use crate::snapshot::hash_bytes;
 use crate::store::Vfs;
-use crate::transaction::Image;
 use crate::transaction::plan::{Node, text_of};
+use crate::transaction::{Extras, Image};
 
 /// What stands at a path.
 #[derive(Clone, Debug)]
@@ -60,6 +60,7 @@ impl Vfs {
                 image: Image::File {
                     blob: hash_bytes(&bytes),
                     mode: attributes.mode.unwrap_or(0o644),
+                    extras: Extras { owner: attributes.owner, xattrs: attributes.xattrs },
                 },
                 text: text_of(&bytes).map(|it| Rope::from_str(&it.text)),
             },

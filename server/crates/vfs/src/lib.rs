@@ -47,4 +47,4 @@ pub use search::{
 pub use snapshot::{LineRange, ReadError, Snapshot, Source};
 pub use store::{Options, Vfs};
 pub use text;
-pub use transaction::{CommitError, Committed, DiskOp, Image, Touched, Undo, UndoEntry};
+pub use transaction::{CommitError, Committed, DiskOp, Extras, Image, Touched, Undo, UndoEntry};

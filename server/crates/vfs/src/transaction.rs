@@ -67,8 +67,32 @@ pub struct UndoEntry {
 /// What stood at a path. Content is named by the SHA-256 of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Image {
-    File { blob: [u8; 32], mode: u32 },
-    Symlink { target: PathBuf },
+    File {
+        blob: [u8; 32],
+        mode: u32,
+        /// What else the file had.
+        #[serde(default, skip_serializing_if = "Extras::is_empty")]
+        extras: Extras,
+    },
+    Symlink {
+        target: PathBuf,
+    },
+}
+
+/// What a file has besides bytes and mode; given to it when it is made again.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Extras {
+    /// User and group.
+    pub owner: Option<(u32, u32)>,
+    /// Extended attributes; names end in NUL.
+    pub xattrs: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Extras {
+    /// Whether there is nothing to give.
+    pub fn is_empty(&self) -> bool {
+        *self == Extras::default()
+    }
 }
 
 /// Why a transaction did not take place. Nothing is changed, unless the error says so.
@@ -146,6 +170,23 @@ impl Vfs {
     pub fn content_hash(&self, path: &Path) -> std::io::Result<[u8; 32]> {
         let node = plan::Node::read(path)?;
         node.map(|node| node.hash()).ok_or_else(|| std::io::ErrorKind::NotFound.into())
+    }
+
+    /// How a file that somebody else is about to delete comes back: its bytes are kept, synced. `None` where nothing
+    /// stands at `path`.
+    pub fn keep_file(&self, path: &Path) -> std::io::Result<Option<Undo>> {
+        let Some(node) = plan::Node::read(path)? else { return Ok(None) };
+        let before = Some(apply::kept(self.journal(), &node)?);
+        let entry = UndoEntry { path: self.standing_path(path), before, after: None };
+        Ok(Some(Undo { entries: vec![entry], folders: Vec::new() }))
+    }
+
+    /// The path that entries of an undo have for `path`: links of its folder resolved, not its own.
+    pub fn standing_path(&self, path: &Path) -> PathBuf {
+        match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => self.real_path(parent).join(name),
+            _ => path.to_owned(),
+        }
     }
 
     /// The bytes of a before-image.

@@ -83,7 +83,7 @@ fn images_of_a_transaction_under_way_stay() {
     let undo = crate::Undo {
         entries: vec![crate::UndoEntry {
             path: place.path("x"),
-            before: Some(Image::File { blob, mode: 0o644 }),
+            before: Some(Image::File { blob, mode: 0o644, extras: crate::Extras::default() }),
             after: None,
         }],
         folders: Vec::new(),

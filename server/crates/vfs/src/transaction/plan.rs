@@ -174,9 +174,15 @@ impl Plan {
 /// What an image names, from the journal.
 pub(crate) fn restored(journal: &Journal, image: &Image) -> io::Result<Node> {
     Ok(match image {
-        Image::File { blob, mode } => Node::File {
+        Image::File { blob, mode, extras } => Node::File {
             bytes: journal.get(*blob)?,
-            attributes: Attributes { mode: Some(*mode), ..Attributes::default() },
+            attributes: Attributes {
+                mode: Some(*mode),
+                // Others cannot give files away.
+                owner: extras.owner.filter(|_| rustix::process::geteuid().is_root()),
+                xattrs: extras.xattrs.clone(),
+                links: 0,
+            },
         },
         Image::Symlink { target } => Node::Symlink { target: target.clone() },
     })
