@@ -389,6 +389,29 @@ fn the_agent_is_told_with_its_next_request() {
     assert!(model.everything().contains("took a decision back"));
 }
 
+#[test]
+fn the_agent_is_told_what_its_text_was_amended_to() {
+    let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+    let model = Model::new([
+        Step::call("Read", json!({ "file_path": "a.txt" })),
+        Step::call(
+            "Edit",
+            json!({ "file_path": "a.txt", "old_string": "two\n", "new_string": "TWO\nlines of it\n" }),
+        ),
+        Step::text("done"),
+        Step::text("I see"),
+    ]);
+    let editor = Editor::open(&workspace, &model.settings());
+    editor.open_file("a.txt");
+    let session = editor.session();
+    session.prompt("shout");
+    editor.retype("a.txt", "lines of", "words, mine, of");
+    resolve(&editor, "accept", json!([{ "all": true }]));
+    session.prompt("go on");
+    let said = model.everything();
+    assert!(said.contains("person's own changes") && said.contains("words, mine, of it"), "{said}");
+}
+
 // Bytes, places, sizes.
 
 /// Sets an extended attribute; false where the file system has none.
