@@ -171,6 +171,39 @@ class Drip:
             self.peer.close()
 
 
+def ledger(top, folder):
+    """What a keystroke costs the ledger: a thousand hunks in a long file, typed in, against the same file without any."""
+    text = "".join(f"line {n:06} of a long file\n" for n in range(100_000))
+    changed = "".join(f"{'LINE' if n % 100 == 0 else 'line'} {n:06} of a long file\n" for n in range(100_000))
+    count, small = 2_000, (folder / "small.txt").as_uri()
+    (folder / "small.txt").write_text("small\n")
+
+    def typing(name, hunks):
+        server = Server(top, folder, {"mode": "edit"}).initialize()
+        (folder / name).write_text(text)
+        if hunks:
+            server.request("copydesk/tool/call", {"name": "Write", "input": {"file_path": name, "content": changed}})
+        uri = (folder / name).as_uri()
+        shown = (folder / name).read_text()
+        server.notify("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "plaintext", "version": 1, "text": shown}})
+        server.request("copydesk/review/base", {"uri": small})
+        at = {"line": 50_050, "character": 5}
+        changes = b"".join(frame({"method": "textDocument/didChange", "params": {"textDocument": {"uri": uri, "version": number + 2},
+                                  "contentChanges": [{"range": {"start": at, "end": at}, "text": "x"}]}}) for number in range(count))
+        start = time.perf_counter()
+        server.send(changes)
+        server.request("copydesk/review/base", {"uri": small})
+        taken = time.perf_counter() - start
+        found = sum(len(it["hunks"]) for it in server.request("copydesk/review/list", {})["files"])
+        if found != (1_000 if hunks else 0):
+            sys.exit(f"the ledger has {found} hunks")
+        server.end()
+        return taken
+
+    peer, ours = typing("plain.txt", False), typing("changed.txt", True)
+    print(f"ledger, one keystroke   {(ours - peer) / count * 1000:8.3f} ms   {ours / peer:5.1f} × the same typing without hunks   goal ≤ 1 ms with 1,000 hunks in 100,000 lines")
+
+
 def added_per_delta(top, folder):
     drip = Drip()
     settings = {"model": "m/m", "providers": {"m": {"protocol": "openai", "base_url": f"http://127.0.0.1:{drip.port}/v1", "api_key": "k"}}}
@@ -260,6 +293,7 @@ with tempfile.TemporaryDirectory(prefix="bench-") as made:
     folder.mkdir()
     start_time(top, folder)
     changes_in_order(top, folder)
+    ledger(top, folder)
     added_per_delta(top, folder)
     document_memory(top, folder)
     through_a_job(top, folder)

@@ -33,6 +33,7 @@ mod positions;
 mod processes;
 mod random_edits;
 mod review;
+mod review_files;
 mod scenarios;
 mod search;
 mod sessions;
