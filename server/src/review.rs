@@ -298,9 +298,10 @@ impl Held {
 
     /// How a deleted file comes back as it was, and the text it had, as its editor showed it.
     pub fn deleted(&self, location: &Location) -> Option<(Undo, Option<Rope>)> {
-        let table = self.review.lock();
+        let mut table = self.review.lock();
         let undo = table.deleted.get(location)?.clone();
-        Some((undo, table.gone.get(location).cloned()))
+        // Holds for this deletion alone, not for one that somebody else makes later.
+        Some((undo, table.gone.remove(location)))
     }
 }
 
