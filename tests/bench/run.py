@@ -16,6 +16,7 @@ import threading
 import time
 
 import edits
+import commands
 import search
 
 root = pathlib.Path(__file__).resolve().parents[2]
@@ -299,4 +300,5 @@ with tempfile.TemporaryDirectory(prefix="bench-") as made:
     through_a_job(top, folder)
     edits.rows(top, lambda tree: Server(top, tree, {"mode": "edit"}).initialize(), timed, median_ms)
     search.rows(top, lambda tree: Server(top, tree).initialize(), rg, timed, median_ms)
+    commands.rows(top, lambda tree: Server(top, tree, {"mode": "auto"}).initialize(), timed, median_ms)
     print("load of the machine     " + " ".join(f"{it:.1f}" for it in os.getloadavg()) + f"   {os.cpu_count()} processors")
