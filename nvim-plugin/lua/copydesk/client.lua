@@ -14,6 +14,7 @@ local since_0_11 = vim.fn.has('nvim-0.11') == 1
 ---@field stopping boolean the end was asked for
 ---@field waiting fun(problem: string?)[] called once the server is ready, or cannot be
 ---@field muted boolean? no notification leaves
+---@field gathered table[]? parameters of the document changes that are held back
 ---@field problem string? why it is not running, for the person
 local connection = { state = 'stopped', stopping = false, waiting = {} }
 
@@ -84,14 +85,54 @@ local function on_exit(code, signal, client_id)
   end)
 end
 
---- Lets `muted` hold back what vim.lsp sends by itself.
+--- Lets `muted` and `in_one` hold back what vim.lsp sends by itself.
 local function gate(client)
   local notify = client.rpc.notify
-  client.rpc.notify = function(...)
+  client.rpc.notify = function(method, params, ...)
     if connection.muted then
       return true
     end
-    return notify(...)
+    if connection.gathered and method == 'textDocument/didChange' then
+      table.insert(connection.gathered, params)
+      return true
+    end
+    return notify(method, params, ...)
+  end
+end
+
+--- Any notification makes vim.lsp send its changes first.
+local function flush()
+  M.notify('$/setTrace', { value = 'off' })
+end
+
+--- Runs `change`, which changes one document, and tells all of it at once: vim.lsp would send the first
+--- part by itself, and for a moment the server would have a text that never was.
+---@param change fun()
+function M.in_one(change)
+  if not M.get() then
+    change()
+    return
+  end
+  flush()
+  connection.gathered = {}
+  local ok, problem = pcall(change)
+  flush()
+  local gathered = connection.gathered or {}
+  connection.gathered = nil
+  local whole = table.remove(gathered, 1)
+  for _, params in ipairs(gathered) do
+    if params.textDocument.uri == whole.textDocument.uri then
+      vim.list_extend(whole.contentChanges, params.contentChanges)
+      whole.textDocument.version = params.textDocument.version
+    else
+      M.notify('textDocument/didChange', params)
+    end
+  end
+  if whole then
+    M.notify('textDocument/didChange', whole)
+  end
+  if not ok then
+    error(problem, 0)
   end
 end
 
@@ -103,9 +144,6 @@ function M.muted(change)
   if not client then
     change()
     return
-  end
-  local function flush() -- any notification makes vim.lsp send its changes first
-    M.notify('$/setTrace', { value = 'off' })
   end
   flush()
   connection.muted = true

@@ -220,7 +220,7 @@ local function change(buf, edits)
   -- Only the edit nearest the end can decide how the file ends.
   local _, newline = translate(buf, indexed[1].edit)
   if newline == nil or newline == vim.bo[buf].endofline then
-    replace_all()
+    client.in_one(replace_all)
     return
   end
   documents.change_whole(buf, function()

@@ -31,6 +31,30 @@ T['several edits count from the same text'] = function()
   )
 end
 
+T['what belongs together is told as one change'] = function()
+  local c, buf, uri = opened('one\ntwo\nthree\n')
+  c:lua(
+    [[
+    local client, buf = require('copydesk.client'), ...
+    client.in_one(function()
+      for row = 2, 0, -1 do
+        vim.api.nvim_buf_set_text(buf, row, 0, row, 1, { 'X' })
+        client.notify('$/setTrace', { value = 'off' }) -- sends what waits
+      end
+    end)
+  ]],
+    buf
+  )
+  local told = c:received('textDocument/didChange')
+  check(#told, 1)
+  check(#told[1].contentChanges, 3)
+  check(told[1].textDocument, { uri = uri, version = c:version(buf) })
+  check(c:server_text(uri), 'Xne\nXwo\nXhree\n')
+  c:type('Golast<Esc>')
+  c:wait('vim.api.nvim_buf_line_count(0) == 4')
+  check(c:server_text(uri), 'Xne\nXwo\nXhree\nlast\n')
+end
+
 T['inserts at one place keep their order'] = function()
   edits_to('x\n', { { 0, 0, 0, 0, 'a' }, { 0, 0, 0, 0, 'b' } }, { 'abx' })
 end

@@ -252,11 +252,12 @@ function M.update(params)
   tell(told, changed)
 end
 
---- Calls back once the server runs and all that is pending is known.
+--- Calls back once the server runs and what is pending is known. A server tells all of it soon after its
+--- start, and then what changes: only where it has told nothing yet is it asked.
 ---@param callback fun(problem: string?)
 function M.ready(callback)
   client.start(function(problem)
-    if problem or listed then
+    if problem or listed or next(files) then
       callback(problem)
       return
     end
