@@ -399,6 +399,25 @@ T['made, deleted and closed files are listed, shown and decided'] = function()
   check(c:disk('closed.txt'), 'new\n')
 end
 
+T['a thousand hunks are rejected at once'] = function()
+  local lines = {}
+  for i = 1, 10000 do
+    lines[i] = ('line %05d %s'):format(i, i % 10 == 0 and 'needle' or 'straw')
+  end
+  local all = table.concat(lines, '\n') .. '\n'
+  local edit = edit_step('a.txt', 'needle', 'NEEDLE')
+  edit.calls[1].input.replace_all = true
+  local c = desk({ ['a.txt'] = all }, { read_step('a.txt'), edit, { text = 'done' } })
+  local buf = c:edit('a.txt')
+  c:cmd('Copydesk send shout')
+  c:wait('#turns > 0')
+  c:wait(pending(1000))
+  c:cmd('Copydesk! reject')
+  c:wait(pending(0))
+  check(text(c, buf) == all, true)
+  check(marks(c, buf), 0)
+end
+
 T['the comparison shows the text from before, and follows typing and decisions'] = function()
   local c, buf = three()
   c:cmd('Copydesk diff')
