@@ -39,6 +39,35 @@ const TEMPLATE_SUFFIXES: &[&str] = &[".example", ".sample", ".template"];
 
 /// Whether `path` names secrets: environment files, private keys, stored credentials. Public keys and templates do not.
 pub fn is_sensitive(path: &Path) -> bool {
+    may_be_sensitive(path.as_os_str().as_encoded_bytes()) && names_secrets(path)
+}
+
+/// A quick look that rules out nearly every path: a search asks for all files of a tree.
+fn may_be_sensitive(path: &[u8]) -> bool {
+    let starts = |name: &[u8], start: &str| {
+        name.get(..start.len()).is_some_and(|it| it.eq_ignore_ascii_case(start.as_bytes()))
+    };
+    let ends = |name: &[u8], end: &str| {
+        let at = name.len().checked_sub(end.len());
+        at.is_some_and(|at| name[at..].eq_ignore_ascii_case(end.as_bytes()))
+    };
+    let mut parts = path.split(|byte| *byte == b'/');
+    let name = parts.next_back().unwrap_or_default();
+    starts(name, ".env")
+        || SECRET_FILES.iter().any(|secret| name.eq_ignore_ascii_case(secret.as_bytes()))
+        || SECRET_NAMES.iter().any(|secret| starts(name, secret))
+        || SECRET_EXTENSIONS.iter().any(|end| ends(name, end))
+        || SECRET_PATHS.iter().any(|secret| ends(path, secret))
+        || parts.any(|part| {
+            let is_first = |folder: &&str| {
+                let first = folder.split('/').next().unwrap_or_default();
+                part.eq_ignore_ascii_case(first.as_bytes())
+            };
+            SECRET_FOLDERS.iter().any(is_first)
+        })
+}
+
+fn names_secrets(path: &Path) -> bool {
     let whole = lower(path);
     let Some(name) = whole.rsplit('/').next().filter(|name| !name.is_empty()) else {
         return false;
@@ -163,6 +192,45 @@ mod tests {
                 "/",
             ],
         );
+    }
+
+    #[test]
+    fn the_quick_look_rules_out_no_secret() {
+        let folders = [
+            "",
+            "/",
+            "/r",
+            "/h/.AWS",
+            "/h/.gnupg/private-keys-v1.d",
+            "a/copydesk/Secrets",
+            "/x/gh",
+            "/h/.Kube",
+        ];
+        let names = [
+            "",
+            "a",
+            ".env",
+            ".ENV.local",
+            ".env.sample",
+            "id_RSA",
+            "id_rsa-2",
+            "x.PEM",
+            "credentials",
+            "Credentials/x",
+            "config",
+            "hosts.yml",
+            "copydesk/auth.json",
+            "_netrc",
+            "cert.pem",
+            "a.pub",
+            ".envrc",
+            "é",
+            "gcloud/credentials.db",
+        ];
+        for path in folders.iter().flat_map(|folder| names.map(|name| format!("{folder}/{name}"))) {
+            let path = Path::new(&path);
+            assert_eq!(is_sensitive(path), names_secrets(path), "{}", path.display());
+        }
     }
 
     #[test]
