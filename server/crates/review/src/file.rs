@@ -546,7 +546,7 @@ impl File {
     }
 
     /// The piece that a replacement within or beside it turns back into its base.
-    fn undone_by(&self, range: &Range<usize>, text: &str) -> Option<usize> {
+    pub fn undone_by(&self, range: &Range<usize>, text: &str) -> Option<usize> {
         let low = self.pieces.partition_point(|piece| piece.now.end < range.start);
         let near = self.pieces.iter().enumerate().skip(low);
         let near = near.take_while(|(_, piece)| piece.now.start <= range.end);
@@ -567,7 +567,7 @@ impl File {
     }
 
     /// Replaces text and moves all that lies after it; says nothing about the base.
-    fn raw_replace(&mut self, range: &Range<usize>, text: &str) {
+    pub fn raw_replace(&mut self, range: &Range<usize>, text: &str) {
         splice(&mut self.current, range, text);
         for decided in &mut self.decided {
             decided.person_replaced(range, text.len());
@@ -575,7 +575,7 @@ impl File {
     }
 
     /// A piece takes in a replacement within it; those after it move.
-    fn grow(&mut self, index: usize, range: &Range<usize>, len: usize) {
+    pub fn grow(&mut self, index: usize, range: &Range<usize>, len: usize) {
         for (at, piece) in self.pieces.iter_mut().enumerate().skip(index) {
             if at == index {
                 piece.now.end = shift(piece.now.end, range.len(), len);
@@ -586,7 +586,7 @@ impl File {
         }
     }
 
-    fn person_outside(&mut self, range: Range<usize>, text: &str) {
+    pub fn person_outside(&mut self, range: Range<usize>, text: &str) {
         let start = self.base_offset(range.start);
         let base = start..start + range.len();
         let first = self.pieces.partition_point(|piece| {

@@ -224,7 +224,7 @@ impl<F: Ord + Clone> Ledger<F> {
         }
     }
 
-    fn changed(&mut self, file: &F) {
+    pub(crate) fn changed(&mut self, file: &F) {
         self.rev += 1;
         if self.files.get(file).is_some_and(|it| !it.is_pending() && it.past.is_empty()) {
             self.files.remove(file);

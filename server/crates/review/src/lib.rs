@@ -4,16 +4,20 @@
 //! types outside a pending change belongs to the base as well, so rejecting everything gives the
 //! base plus what was typed; what they type inside one is kept apart and survives both decisions.
 
+mod back;
 mod decided;
 mod file;
 mod ledger;
 mod past;
 mod pieces;
+mod restored;
 mod saved;
 mod view;
 
+pub use back::{Back, take_back};
 pub use file::{Edited, Existence, Plan};
 pub use ledger::{Decision, Ledger, Pick, Undoing};
+pub use restored::Remembered;
 pub use saved::{Saved, SavedEdit, SavedEvent, SavedFile, SavedHunk, SavedPast, SavedPiece};
 pub use view::{Author, Change, FileView, Hunk, State};
 

@@ -1,0 +1,64 @@
+//! Taking one change back out of a text that went on since.
+//!
+//! Invariant: what somebody else wrote is never touched; where they wrote over the change their text stays.
+
+use std::ops::Range;
+
+use text::{Bias, ChangeSet, Edit, Rope};
+
+/// How a change is taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Back {
+    /// What happens to the text as it is now.
+    pub changes: ChangeSet,
+    /// Where it was written over since and stays, in bytes of the text as it is now.
+    pub disputed: Vec<Range<usize>>,
+}
+
+/// What takes a change back out of `now`. `wanted` undoes the change in the text just after it, which
+/// was `after`; `now` came out of that.
+pub fn take_back(wanted: &ChangeSet, after: &Rope, now: &Rope) -> Back {
+    let len = now.len_bytes();
+    if after.len_bytes() == wanted.len_before() && wanted.apply(after) == *now {
+        return Back { changes: ChangeSet::identity(len), disputed: Vec::new() };
+    }
+    let since = ChangeSet::between(after, now);
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut disputed = Vec::new();
+    for edit in wanted.edits() {
+        let near = since.placed().find(|(other, _)| meets(&other.range, &edit.range));
+        let Some((other, _)) = near else {
+            let own = ChangeSet::new(after.len_bytes(), vec![edit.clone()]);
+            match own.ok().and_then(|own| own.rebase(&since).ok()) {
+                Some(moved) => edits.extend(moved.edits().iter().cloned()),
+                None => disputed.push(place(&since, &edit.range)),
+            }
+            continue;
+        };
+        // Somebody has done the same already.
+        if other != edit {
+            disputed.push(place(&since, &edit.range));
+        }
+    }
+    match ChangeSet::new(len, edits) {
+        Ok(changes) => Back { changes, disputed },
+        Err(_) => Back {
+            changes: ChangeSet::identity(len),
+            disputed: wanted.edits().iter().map(|it| place(&since, &it.range)).collect(),
+        },
+    }
+}
+
+/// Whether two edits of one text are about the same bytes.
+fn meets(other: &Range<usize>, own: &Range<usize>) -> bool {
+    match (other.is_empty(), own.is_empty()) {
+        (true, true) => other.start == own.start,
+        (true, false) => own.start < other.start && other.start < own.end,
+        (false, true) => other.start < own.start && own.start < other.end,
+        (false, false) => other.start < own.end && own.start < other.end,
+    }
+}
+
+fn place(since: &ChangeSet, range: &Range<usize>) -> Range<usize> {
+    since.map_pos(range.start, Bias::Left)..since.map_pos(range.end, Bias::Right)
+}
