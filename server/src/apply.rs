@@ -12,6 +12,7 @@ use agent::editor::{
     Saved, Status, Transaction,
 };
 use agent::settings::SavePolicy;
+use agent::timeline::Timelines;
 use async_trait::async_trait;
 use protocol::{StatusParams, acp};
 use serde_json::json;
@@ -22,6 +23,8 @@ use vfs::{Location, Vfs};
 
 use self::locks::Locks;
 use self::notebook::Cells;
+use self::record::Recording;
+pub use self::restoring::Restored;
 use self::review_wait::Waits;
 use crate::bare::Questions;
 use crate::capabilities::Client;
@@ -38,9 +41,12 @@ mod found;
 mod locks;
 mod notebook;
 mod pending;
+mod record;
+mod restoring;
 mod review_wait;
 mod saving;
 mod transaction;
+mod walk;
 
 /// A connected editor. Cloning shares it.
 #[derive(Clone)]
@@ -55,10 +61,10 @@ struct Parts {
     locks: Locks,
     save_policy: Mutex<SavePolicy>,
     statuses: Mutex<Statuses>,
-    transcripts: Mutex<BTreeSet<PathBuf>>,
     review: Review,
     waits: Waits,
     cells: Cells,
+    recording: Recording,
 }
 
 /// The sessions' states and what the client was told of them.
@@ -66,6 +72,8 @@ struct Parts {
 struct Statuses {
     sessions: BTreeMap<String, Status>,
     told: Option<StatusParams>,
+    /// Transcripts that were shown.
+    transcripts: BTreeSet<PathBuf>,
 }
 
 impl LspEditor {
@@ -81,9 +89,9 @@ impl LspEditor {
             locks: Locks::default(),
             save_policy: Mutex::default(),
             statuses: Mutex::default(),
-            transcripts: Mutex::default(),
             waits: Waits::default(),
             cells: Cells::default(),
+            recording: Recording::default(),
         }))
     }
 
@@ -125,6 +133,16 @@ impl LspEditor {
     /// The notebooks that are shown as cells.
     pub fn notebooks(&self) -> &Notebooks {
         &self.0.cells.notebooks
+    }
+
+    /// Where before-images are kept, which are bounded from now on.
+    pub fn bound_history(&self, state: PathBuf) {
+        self.0.recording.keep_in(state);
+    }
+
+    /// How many megabytes of before-images are kept, from now on.
+    pub fn set_history_limit(&self, megabytes: u64) {
+        self.0.recording.set_limit(megabytes.saturating_mul(1 << 20));
     }
 
     /// The agent's pending changes.
@@ -197,14 +215,20 @@ impl Editor for LspEditor {
         })
     }
 
+    fn timelines(&self) -> Timelines {
+        self.0.recording.timelines.clone()
+    }
+
     fn wants_transcript_file(&self) -> bool {
         self.0.client.markers.is_none() && self.0.client.shows_documents
     }
 
     /// Opens a transcript once; afterwards the editor sees the file change.
     fn transcript_written(&self, path: &Path) {
-        let mut shown = self.0.transcripts.lock().unwrap_or_else(PoisonError::into_inner);
-        if shown.insert(path.to_owned()) {
+        let mut statuses = self.0.statuses.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = statuses.transcripts.insert(path.to_owned());
+        drop(statuses);
+        if first {
             self.show_document(&Location::disk(path));
         }
     }

@@ -92,6 +92,8 @@ impl Backend {
             .custom_method("session/resume", Backend::session_resume)
             .custom_method("session/close", Backend::session_close)
             .custom_method("session/delete", Backend::session_delete)
+            .custom_method("copydesk/session/fork", Backend::session_fork)
+            .custom_method("copydesk/session/rewind", Backend::session_rewind)
             .custom_method("copydesk/session/export", Backend::session_export)
             .custom_method("copydesk/tool/list", Backend::tool_list)
             .custom_method("copydesk/tool/call", Backend::tool_call)
@@ -106,6 +108,8 @@ impl Backend {
             .custom_method("copydesk/review/resolve", Backend::review_resolve)
             .custom_method("copydesk/review/undo", Backend::review_undo)
             .custom_method("copydesk/review/base", Backend::review_base)
+            .custom_method("copydesk/checkpoint/list", Backend::checkpoint_list)
+            .custom_method("copydesk/checkpoint/restore", Backend::checkpoint_restore)
             .custom_method("copydesk/editor/didChangeState", Backend::editor_state)
             .finish();
         service
@@ -152,6 +156,25 @@ impl Backend {
 
     async fn session_delete(&self, params: Value) -> Result<Value> {
         self.answer(params, Sessions::delete)
+    }
+
+    async fn session_fork(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::fork)
+    }
+
+    async fn session_rewind(&self, params: Value) -> Result<Value> {
+        let (params, ready) = (parse(params)?, self.ready()?);
+        reply(ready.sessions.rewind(&ready.editor, params).await)
+    }
+
+    async fn checkpoint_list(&self, params: Value) -> Result<Value> {
+        let (params, ready) = (parse(params)?, self.ready()?);
+        reply(ready.sessions.checkpoints(&ready.editor, params).await)
+    }
+
+    async fn checkpoint_restore(&self, params: Value) -> Result<Value> {
+        let (params, ready) = (parse(params)?, self.ready()?);
+        reply(ready.sessions.restore_checkpoint(&ready.editor, params).await)
     }
 
     async fn session_export(&self, params: Value) -> Result<Value> {
@@ -208,6 +231,9 @@ impl Backend {
     async fn review_undo(&self, params: Value) -> Result<Value> {
         let params: ReviewUndoParams = parse(params)?;
         let ready = self.ready()?;
+        if let Some(undone) = ready.sessions.undo_rewind(&ready.editor, &params).await {
+            return reply(undone);
+        }
         let undone = ready.editor.undo_decision(params).await?;
         ready.sessions.tell_decisions(undone.told);
         reply(Ok(undone.result))

@@ -10,6 +10,7 @@ use agent::editor::{
     Answer, Applied, AppliedFile, ApplyError, Editor, FileOp, Found, FoundOutcome, Kept, Saved,
     Status, Transaction,
 };
+use agent::timeline::Timelines;
 use async_trait::async_trait;
 use protocol::acp;
 use text::Rope;
@@ -151,6 +152,10 @@ impl Editor for Headless {
 
     async fn found(&self, found: Found) -> Vec<FoundOutcome> {
         self.files.found(found).await
+    }
+
+    fn timelines(&self) -> Timelines {
+        self.files.timelines()
     }
 
     fn status(&self, _status: Status) {}

@@ -24,6 +24,7 @@ use crate::outbox::RpcError;
 
 mod calls;
 mod lifecycle;
+mod rewinding;
 
 /// The id of the session of calls that name none.
 const OWN: &str = "own";

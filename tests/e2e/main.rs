@@ -14,6 +14,7 @@ mod bare;
 mod blocking;
 mod bytes;
 mod cases;
+mod checkpoints;
 mod cli;
 mod corners;
 mod dialects;

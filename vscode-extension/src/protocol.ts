@@ -144,6 +144,38 @@ export interface CancelledPermissionOutcome {
   _meta?: Meta | null;
 }
 
+/** The state just before a prompt. */
+export interface Checkpoint {
+  /** The prompt's `messageId`. */
+  id: string;
+  /** The prompt's first line. */
+  label: string;
+  /** Milliseconds since 1970. */
+  time: number;
+  /** URIs of the files the agent changed since. */
+  files: string[];
+}
+
+/** `copydesk/checkpoint/list` parameters. */
+export interface CheckpointListParams {
+  /** An open session. */
+  sessionId: string;
+}
+
+/** `copydesk/checkpoint/list` result. */
+export interface CheckpointListResult {
+  /** Oldest first. */
+  checkpoints: Checkpoint[];
+}
+
+/** `copydesk/checkpoint/restore` parameters. */
+export interface CheckpointRestoreParams {
+  /** From `copydesk/checkpoint/list`. */
+  checkpointId: string;
+  /** Says what would happen; nothing does. */
+  dryRun?: boolean;
+}
+
 /** What the client can do beyond LSP: `capabilities.experimental.copydesk` of `initialize`. An absent marker means that plain LSP is used for the thing. */
 export interface ClientMarkers {
   /** The version the client speaks. */
@@ -433,6 +465,20 @@ export interface ExportResult {
   content: string;
 }
 
+/** `copydesk/session/fork` parameters. */
+export interface ForkParams {
+  /** An open session. */
+  sessionId: string;
+  /** The new session ends before this prompt, or with this message of the agent's; absent: it has all. */
+  messageId?: string | null;
+}
+
+/** `copydesk/session/fork` result. */
+export interface ForkResult {
+  /** The new session; it is open. */
+  sessionId: string;
+}
+
 /** An HTTP header to set when making requests to the MCP server. */
 export interface HttpHeader {
   /** The name of the HTTP header. */
@@ -586,6 +632,8 @@ export interface MetaKeys {
   input?: unknown;
   /** On the parameters of `session/prompt`: `queue` (default) waits for the running turn, `steer` joins it at its next model request, `interrupt` cancels it first. */
   delivery?: string | null;
+  /** On a `session_info_update`: the conversation was taken back to just before this prompt; drop it and everything after it. What follows is added as always. */
+  rewound?: string | null;
   /** On the parameters of `session/cancel`: `turn` (default), or `turnAndJobs` or `all` to end background jobs too. */
   scope?: string | null;
 }
@@ -910,6 +958,24 @@ export interface ResourceLink {
   _meta?: Meta | null;
 }
 
+/** What is to be said of one file. */
+export interface RestoreConflict {
+  /** The file. */
+  uri: string;
+  /** In words, for the person. */
+  reason: string;
+}
+
+/** Result of `copydesk/checkpoint/restore` and `copydesk/session/rewind`. */
+export interface RestoreResult {
+  /** URIs of the files that changed, or would. */
+  files: string[];
+  /** Files that are not wholly as they were before the prompt. */
+  conflicts: RestoreConflict[];
+  /** Takes it back: for `copydesk/review/undo`. Absent after a dry run. */
+  undoToken?: string | null;
+}
+
 /** Request parameters for resuming an existing session. */
 export interface ResumeSessionRequest {
   /** The ID of the session to resume. */
@@ -1043,6 +1109,18 @@ export interface ReviewUndoParams {
 export interface ReviewUndoResult {
   /** The revision after it. */
   rev: number;
+}
+
+/** `copydesk/session/rewind` parameters. */
+export interface RewindParams {
+  /** An open session. */
+  sessionId: string;
+  /** A prompt of the person's that was given to the model. */
+  messageId: string;
+  /** `conversation`, `files` or `both`. */
+  scope: 'conversation' | 'files' | 'both';
+  /** Says what would happen; nothing does. */
+  dryRun?: boolean;
 }
 
 /** The sender or recipient of messages and data in a conversation. */
@@ -1702,6 +1780,10 @@ export interface ClientRequests {
   'session/delete': { params: DeleteSessionRequest; result: DeleteSessionResponse };
   /** Ends one running tool call; the turn goes on. */
   'tool_call/cancel': { params: CancelToolCallRequest; result: CancelToolCallResponse };
+  /** Begins a session with another's conversation, up to a message of it. Files stay as they are. */
+  'copydesk/session/fork': { params: ForkParams; result: ForkResult };
+  /** Takes a conversation, the files the agent changed since, or both back to just before a prompt. Refused as `busy` while a turn or a call runs. Clients are told by a `session_info_update` with `_meta.copydesk.rewound`. */
+  'copydesk/session/rewind': { params: RewindParams; result: RestoreResult };
   /** Gives the whole conversation of an open session as text. */
   'copydesk/session/export': { params: ExportParams; result: ExportResult };
   /** Lists the tools as the model sees them. */
@@ -1724,10 +1806,14 @@ export interface ClientRequests {
   'copydesk/review/list': { params: ReviewListParams; result: ReviewListResult };
   /** Accepts or rejects hunks, in any order. Answered when the text is in the document. What the person typed inside a rejected hunk stays, and is said in `conflicts`. */
   'copydesk/review/resolve': { params: ReviewResolveParams; result: ReviewResolveResult };
-  /** Takes a decision back. Answered when the text is in the document. */
+  /** Takes a decision, a restore or a rewind back. Answered when the text is in the document. */
   'copydesk/review/undo': { params: ReviewUndoParams; result: ReviewUndoResult };
   /** Gives a file's text without the pending changes, for diff editors. */
   'copydesk/review/base': { params: ReviewBaseParams; result: ReviewBaseResult };
+  /** Lists the states a session can be taken back to: one before each prompt. */
+  'copydesk/checkpoint/list': { params: CheckpointListParams; result: CheckpointListResult };
+  /** Takes back what the session's agent did to files since a prompt. Answered when the text is in the documents. What anybody else wrote stays; where that is inside a change of the agent's, the change stays too and the file is in `conflicts`. */
+  'copydesk/checkpoint/restore': { params: CheckpointRestoreParams; result: RestoreResult };
 }
 
 /** Notifications the editor sends. */

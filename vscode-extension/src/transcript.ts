@@ -98,6 +98,11 @@ export class Transcript {
       case 'notice':
         this.notice(update.severity, update.title, update.description ?? '');
         return true;
+      case 'session_info_update': {
+        const { rewound } = copydeskMeta(update._meta);
+        if (rewound) this.rewind(rewound);
+        return false;
+      }
       default:
         return false;
     }
@@ -128,6 +133,16 @@ export class Transcript {
         this.put({ ...item, status: 'cancelled', endedAt: this.now() });
       }
     }
+  }
+
+  /** The conversation ends just before this prompt now. */
+  private rewind(messageId: string): void {
+    const ids = [...this.items.keys()];
+    const from = ids.indexOf(itemId('user', messageId));
+    if (from < 0) return;
+    const gone = ids.slice(from);
+    for (const id of gone) this.items.delete(id);
+    this.emit({ type: 'removed', ids: gone });
   }
 
   private message(kind: 'user' | 'agent' | 'thought', update: AgentMessage): void {

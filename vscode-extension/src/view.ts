@@ -116,6 +116,7 @@ export interface Snapshot {
 export type Change =
   | { type: 'item'; item: Item }
   | { type: 'append'; id: string; text: string }
+  | { type: 'removed'; ids: string[] }
   | { type: 'terminal'; terminal: TerminalView }
   | { type: 'output'; id: string; text: string }
   | { type: 'plan'; plan: PlanView }

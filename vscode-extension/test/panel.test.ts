@@ -42,6 +42,20 @@ test('a turn is an article with a heading, a log of what was said and done', () 
   );
 });
 
+test('what was taken back goes from the panel, and turns count on from what is left', () => {
+  const { element, panel: made } = panel({
+    items: [
+      { kind: 'user', id: 'u', text: 'one' },
+      { kind: 'agent', id: 'a', text: '1' },
+      { kind: 'user', id: 'v', text: 'two' },
+      { kind: 'agent', id: 'b', text: '2' },
+    ],
+  });
+  made.receive({ type: 'changes', changes: [{ type: 'removed', ids: ['v', 'b'] }, { type: 'item', item: { kind: 'user', id: 'w', text: 'three' } }] });
+  const headings = [...element.querySelectorAll('.turn h2')].map(heading => heading.textContent);
+  assert.deepEqual(headings, ['Turn 1: one', 'Turn 2: three']);
+});
+
 test('a failed card is open, a finished one folded, one that must stay open does, and a person’s choice holds', () => {
   const card = (id: string, status: string, alwaysOpen = false): Snapshot['items'][number] => ({ kind: 'tool', id, title: id, toolKind: 'edit', status, blocks: [{ type: 'text', text: 'x' }], locations: [], alwaysOpen });
   const { element, panel: made } = panel({ items: [card('failed', 'failed'), card('done', 'completed'), card('pinned', 'completed', true)] });

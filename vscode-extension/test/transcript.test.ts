@@ -51,6 +51,20 @@ test('a message of the person is shown once, whoever tells of it first', () => {
   assert.deepEqual(transcript.view().items.map(item => item.id), ['user:u', 'user:v']);
 });
 
+test('a conversation that was taken back ends before the prompt', () => {
+  const { transcript, changes } = play(
+    { sessionUpdate: 'user_message', messageId: 'u', content: [text('one')] },
+    { sessionUpdate: 'agent_message_chunk', messageId: 'm', content: text('1') },
+    { sessionUpdate: 'user_message', messageId: 'v', content: [text('two')] },
+    { sessionUpdate: 'agent_message_chunk', messageId: 'n', content: text('2') },
+    { sessionUpdate: 'session_info_update', _meta: { copydesk: { rewound: 'nothing' } } },
+    { sessionUpdate: 'session_info_update', _meta: { copydesk: { rewound: 'v' } } },
+    { sessionUpdate: 'user_message', messageId: 'w', content: [text('three')] },
+  );
+  assert.deepEqual(transcript.view().items.map(item => item.id), ['user:u', 'agent:m', 'user:w']);
+  assert.deepEqual(changes.filter(change => change.type === 'removed'), [{ type: 'removed', ids: ['user:v', 'agent:n'] }]);
+});
+
 test('unknown updates and contents do no harm', () => {
   const { transcript } = play(
     { sessionUpdate: 'hovercraft', eels: true } as unknown as SessionUpdate,

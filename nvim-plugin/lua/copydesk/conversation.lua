@@ -334,7 +334,31 @@ function updates.config_option_update(session, update)
   session.options = type(update.configOptions) == 'table' and update.configOptions or {}
 end
 
+--- The conversation ends just before this prompt now.
+---@param session copydesk.Session
+---@param prompt string
+local function rewind(session, prompt)
+  local first = session.by_key['user:' .. prompt]
+  if not first then
+    return
+  end
+  while #session.entries > 0 do
+    local entry = table.remove(session.entries)
+    session.by_key[entry.key] = nil
+    if entry == first then
+      break
+    end
+  end
+  if session.view then
+    session.view.reset()
+  end
+end
+
 function updates.session_info_update(session, update)
+  local extra = type(update._meta) == 'table' and update._meta.copydesk
+  if type(extra) == 'table' and type(extra.rewound) == 'string' then
+    rewind(session, extra.rewound)
+  end
   if update.title ~= nil then
     session.title = update.title ~= vim.NIL and update.title or nil
   end

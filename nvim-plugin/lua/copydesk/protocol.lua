@@ -122,6 +122,26 @@
 ---@class copydesk.protocol.CancelledPermissionOutcome
 ---@field _meta? copydesk.protocol.Meta|vim.NIL
 
+---The state just before a prompt.
+---@class copydesk.protocol.Checkpoint
+---@field id string The prompt's `messageId`.
+---@field label string The prompt's first line.
+---@field time number Milliseconds since 1970.
+---@field files string[] URIs of the files the agent changed since.
+
+---`copydesk/checkpoint/list` parameters.
+---@class copydesk.protocol.CheckpointListParams
+---@field sessionId string An open session.
+
+---`copydesk/checkpoint/list` result.
+---@class copydesk.protocol.CheckpointListResult
+---@field checkpoints copydesk.protocol.Checkpoint[] Oldest first.
+
+---`copydesk/checkpoint/restore` parameters.
+---@class copydesk.protocol.CheckpointRestoreParams
+---@field checkpointId string From `copydesk/checkpoint/list`.
+---@field dryRun? boolean Says what would happen; nothing does.
+
 ---What the client can do beyond LSP: `capabilities.experimental.copydesk` of `initialize`. An absent marker means that plain LSP is used for the thing.
 ---@class copydesk.protocol.ClientMarkers
 ---@field protocolVersion? number The version the client speaks.
@@ -356,6 +376,15 @@
 ---@class copydesk.protocol.ExportResult
 ---@field content string The whole conversation.
 
+---`copydesk/session/fork` parameters.
+---@class copydesk.protocol.ForkParams
+---@field sessionId string An open session.
+---@field messageId? string|vim.NIL The new session ends before this prompt, or with this message of the agent's; absent: it has all.
+
+---`copydesk/session/fork` result.
+---@class copydesk.protocol.ForkResult
+---@field sessionId string The new session; it is open.
+
 ---An HTTP header to set when making requests to the MCP server.
 ---@class copydesk.protocol.HttpHeader
 ---@field name string The name of the HTTP header.
@@ -516,6 +545,7 @@
 ---@field feedback? string|vim.NIL On the answer's outcome, with any option: what the person says to the model.
 ---@field input? any On the answer's outcome: the whole changed input of the tool; it is judged again.
 ---@field delivery? string|vim.NIL On the parameters of `session/prompt`: `queue` (default) waits for the running turn, `steer` joins it at its next model request, `interrupt` cancels it first.
+---@field rewound? string|vim.NIL On a `session_info_update`: the conversation was taken back to just before this prompt; drop it and everything after it. What follows is added as always.
 ---@field scope? string|vim.NIL On the parameters of `session/cancel`: `turn` (default), or `turnAndJobs` or `all` to end background jobs too.
 
 ---Request parameters for creating a new session.
@@ -747,6 +777,17 @@
 ---@field annotations? copydesk.protocol.Annotations|vim.NIL Optional annotations that help Clients decide how to display or route this content.
 ---@field _meta? copydesk.protocol.Meta|vim.NIL
 
+---What is to be said of one file.
+---@class copydesk.protocol.RestoreConflict
+---@field uri string The file.
+---@field reason string In words, for the person.
+
+---Result of `copydesk/checkpoint/restore` and `copydesk/session/rewind`.
+---@class copydesk.protocol.RestoreResult
+---@field files string[] URIs of the files that changed, or would.
+---@field conflicts copydesk.protocol.RestoreConflict[] Files that are not wholly as they were before the prompt.
+---@field undoToken? string|vim.NIL Takes it back: for `copydesk/review/undo`. Absent after a dry run.
+
 ---Request parameters for resuming an existing session.
 ---@class copydesk.protocol.ResumeSessionRequest
 ---@field sessionId copydesk.protocol.SessionId The ID of the session to resume.
@@ -829,6 +870,13 @@
 ---`copydesk/review/undo` result.
 ---@class copydesk.protocol.ReviewUndoResult
 ---@field rev number The revision after it.
+
+---`copydesk/session/rewind` parameters.
+---@class copydesk.protocol.RewindParams
+---@field sessionId string An open session.
+---@field messageId string A prompt of the person's that was given to the model.
+---@field scope "conversation"|"files"|"both" `conversation`, `files` or `both`.
+---@field dryRun? boolean Says what would happen; nothing does.
 
 ---The sender or recipient of messages and data in a conversation.
 ---@alias copydesk.protocol.Role "assistant"|"user"|string
@@ -1390,6 +1438,8 @@
 ---@field ["session/close"] { params: copydesk.protocol.CloseSessionRequest, result: copydesk.protocol.CloseSessionResponse } Ends a session's turn and processes. It stays on disk and can be resumed.
 ---@field ["session/delete"] { params: copydesk.protocol.DeleteSessionRequest, result: copydesk.protocol.DeleteSessionResponse } Closes a session and removes it from disk.
 ---@field ["tool_call/cancel"] { params: copydesk.protocol.CancelToolCallRequest, result: copydesk.protocol.CancelToolCallResponse } Ends one running tool call; the turn goes on.
+---@field ["copydesk/session/fork"] { params: copydesk.protocol.ForkParams, result: copydesk.protocol.ForkResult } Begins a session with another's conversation, up to a message of it. Files stay as they are.
+---@field ["copydesk/session/rewind"] { params: copydesk.protocol.RewindParams, result: copydesk.protocol.RestoreResult } Takes a conversation, the files the agent changed since, or both back to just before a prompt. Refused as `busy` while a turn or a call runs. Clients are told by a `session_info_update` with `_meta.copydesk.rewound`.
 ---@field ["copydesk/session/export"] { params: copydesk.protocol.ExportParams, result: copydesk.protocol.ExportResult } Gives the whole conversation of an open session as text.
 ---@field ["copydesk/tool/list"] { params: copydesk.protocol.ToolListParams, result: copydesk.protocol.ToolListResult } Lists the tools as the model sees them.
 ---@field ["copydesk/tool/call"] { params: copydesk.protocol.ToolCallParams, result: copydesk.protocol.ToolCallResult } Calls a tool through the same gate as a call of the model, and stays open until it ends. A tool that fails or is denied is a result with `isError`, not an error.
@@ -1401,8 +1451,10 @@
 ---@field ["copydesk/permission/remove"] { params: copydesk.protocol.PermissionRemoveParams, result: copydesk.protocol.Empty } Forgets a remembered rule. A rule of a configuration file is removed in the file.
 ---@field ["copydesk/review/list"] { params: copydesk.protocol.ReviewListParams, result: copydesk.protocol.ReviewListResult } Lists the agent's changes that wait for the person, by file. Ids are stable while hunks move; ranges hold for the version beside them.
 ---@field ["copydesk/review/resolve"] { params: copydesk.protocol.ReviewResolveParams, result: copydesk.protocol.ReviewResolveResult } Accepts or rejects hunks, in any order. Answered when the text is in the document. What the person typed inside a rejected hunk stays, and is said in `conflicts`.
----@field ["copydesk/review/undo"] { params: copydesk.protocol.ReviewUndoParams, result: copydesk.protocol.ReviewUndoResult } Takes a decision back. Answered when the text is in the document.
+---@field ["copydesk/review/undo"] { params: copydesk.protocol.ReviewUndoParams, result: copydesk.protocol.ReviewUndoResult } Takes a decision, a restore or a rewind back. Answered when the text is in the document.
 ---@field ["copydesk/review/base"] { params: copydesk.protocol.ReviewBaseParams, result: copydesk.protocol.ReviewBaseResult } Gives a file's text without the pending changes, for diff editors.
+---@field ["copydesk/checkpoint/list"] { params: copydesk.protocol.CheckpointListParams, result: copydesk.protocol.CheckpointListResult } Lists the states a session can be taken back to: one before each prompt.
+---@field ["copydesk/checkpoint/restore"] { params: copydesk.protocol.CheckpointRestoreParams, result: copydesk.protocol.RestoreResult } Takes back what the session's agent did to files since a prompt. Answered when the text is in the documents. What anybody else wrote stays; where that is inside a change of the agent's, the change stays too and the file is in `conflicts`.
 ---@field ["copydesk/editor/didChangeState"] { params: copydesk.protocol.EditorStateParams } Tells what only the editor knows: where the person is, which documents are unsaved, and how they are stored. It lists all open documents each time.
 ---@field ["session/update"] { params: copydesk.protocol.UpdateSessionNotification } Something happened in a session: text, a tool's card, a state, options.
 ---@field ["session/request_permission"] { params: copydesk.protocol.RequestPermissionRequest, result: copydesk.protocol.RequestPermissionResponse } Asks the person before a tool runs. The subject is complete: the whole command, or every path of an edit with its diff. Needs the marker `permission`.

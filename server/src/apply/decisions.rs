@@ -41,7 +41,7 @@ pub struct Undone {
 }
 
 /// How a plan was carried out.
-enum Carried {
+pub(super) enum Carried {
     Document(Box<Landed>),
     Disk(Box<DiskStep>),
     /// The file came or went; its text is told by the decision.
@@ -253,7 +253,7 @@ impl Parts {
         Ok(())
     }
 
-    async fn change_text(
+    pub(super) async fn change_text(
         &self,
         label: &str,
         location: &Location,
@@ -351,7 +351,7 @@ impl Parts {
         Ok(Carried::File)
     }
 
-    async fn take_away(
+    pub(super) async fn take_away(
         &self,
         label: &str,
         location: &Location,
@@ -387,7 +387,7 @@ impl Parts {
     }
 
     /// Saves a buffer with nothing left to decide, where only our own edits are unsaved.
-    async fn save_decided(&self, location: &Location) {
+    pub(super) async fn save_decided(&self, location: &Location) {
         let policy = *self.save_policy.lock().unwrap_or_else(PoisonError::into_inner);
         let ours = self.vfs.document(location).is_some_and(|it| it.dirty == Dirty::Ours);
         let pending = self.review.table().ledger.is_pending(location);

@@ -7,6 +7,7 @@ use tokio::task::spawn_blocking;
 use vfs::{Location, Undo};
 
 use super::Parts;
+use super::record::of_entry;
 
 impl Parts {
     /// Enters what a command changed; one outcome a file, in order.
@@ -20,11 +21,16 @@ impl Parts {
             let _lock = self.locks.take([&location]).await;
             let undo = self.keep_both(&file).await;
             let held = self.review.hold([&location]);
+            let mut moments = Vec::new();
             let outcome = match undo {
-                Ok(undo) => held.found(&location, &file, Some(undo), &origin),
+                Ok(undo) => {
+                    moments.extend(undo.entries.iter().map(|entry| of_entry(&location, entry)));
+                    held.found(&location, &file, Some(undo), &origin)
+                }
                 Err(reason) => FoundOutcome::Failed(reason),
             };
             drop(held);
+            self.record((&session, &call), moments).await;
             outcomes.push(outcome);
             touched.insert(location);
         }

@@ -9,17 +9,18 @@ use agent::settings::ReviewPolicy;
 use serde_json::json;
 use text::{ChangeSet, Edit, Rope};
 use tokio_util::sync::CancellationToken;
-use vfs::{Dirty, DiskOp, Location, Snapshot, Undo};
+use vfs::{Committed, Dirty, DiskOp, Location, Snapshot, Undo};
 
 use super::Parts;
 use super::disk::{DiskStep, emptied};
 use super::document::Landed;
+use super::record::{moments, of_text};
 use crate::review::{Entered, Entry, Held};
 
 /// Larger files are deleted without keeping their bytes for undo; they are not text.
 const MAX_KEPT: u64 = 64 << 20;
 
-enum Step {
+pub(super) enum Step {
     /// A change of an open document.
     Document { base: Box<Snapshot>, changes: ChangeSet },
     /// A closed file.
@@ -30,11 +31,11 @@ enum Step {
 
 /// What has been done so far, to be taken back on failure.
 #[derive(Default)]
-struct Done {
-    written: Option<Undo>,
-    landed: Vec<(usize, Landed)>,
+pub(super) struct Done {
+    pub written: Option<Committed>,
+    pub landed: Vec<(usize, Landed)>,
     /// How files that the editor deleted come back.
-    deleted: Vec<(usize, Undo)>,
+    pub deleted: Vec<(usize, Undo)>,
 }
 
 impl Parts {
@@ -72,6 +73,7 @@ impl Parts {
             }
         };
         drop(held);
+        self.record((&session, &call), moments(&locations, &steps, &done)).await;
         self.publish(&locations.iter().chain(&moved).cloned().collect());
         Ok(self.settle(locations, steps, done, approval).await)
     }
@@ -179,7 +181,7 @@ impl Parts {
     ) -> Result<(), ApplyError> {
         let ops: Vec<DiskOp> = steps.iter().flat_map(disk_ops).cloned().collect();
         if !ops.is_empty() {
-            done.written = Some(self.commit(ops).await?.undo);
+            done.written = Some(self.commit(ops).await?);
         }
         for (index, step) in steps.iter().enumerate() {
             if let Step::Document { base, changes } = step {
@@ -258,12 +260,15 @@ impl Parts {
             };
             if !taken_back {
                 held.enter(&location, Entry::Changed, &landed.entered(), origin);
+                let stays = of_text(&location, &landed.before, &landed.changes);
+                let call = origin.calls.first().map(String::as_str).unwrap_or_default();
+                self.record((&origin.session, call), vec![stays]).await;
                 self.publish(&BTreeSet::from([location.clone()]));
                 kept = Some(location);
             }
         }
         let deleted = done.deleted.into_iter().rev().map(|(_, undo)| undo);
-        for undo in deleted.chain(done.written) {
+        for undo in deleted.chain(done.written.map(|it| it.undo)) {
             if let Err(location) = self.revert(undo).await {
                 kept = Some(location);
             }
@@ -288,7 +293,7 @@ impl Parts {
                 if let Some((_, undo)) = done.deleted.iter().find(|(of, _)| *of == index) {
                     return Some(undo.clone());
                 }
-                let undo = done.written.as_ref()?;
+                let undo = &done.written.as_ref()?.undo;
                 let path = self.vfs.standing_path(path);
                 let entry = undo.entries.iter().find(|entry| entry.path == path)?;
                 Some(Undo { entries: vec![entry.clone()], folders: Vec::new() })
@@ -324,7 +329,8 @@ impl Parts {
                 }
                 Step::Disk(step) => {
                     let DiskStep { before, changes, .. } = &**step;
-                    if let (Entry::Changed, Some(undo)) = (&entry, &done.written) {
+                    if let (Entry::Changed, Some(Committed { undo, .. })) = (&entry, &done.written)
+                    {
                         self.keep_before(held, location, undo);
                     }
                     held.enter(location, entry, &whole(before, changes), origin);

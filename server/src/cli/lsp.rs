@@ -31,6 +31,9 @@ pub fn run(level: Option<&str>) -> ExitCode {
             let path = agent::store::project_dir(&state, folder).join("review.json");
             editor.review().keep_in(path);
         }
+        if let Some(state) = state_dir() {
+            editor.bound_history(state);
+        }
         let recovering = vfs.clone();
         tokio::task::spawn_blocking(move || super::boot::recover(&recovering));
         let world =
@@ -44,7 +47,9 @@ pub fn run(level: Option<&str>) -> ExitCode {
             ..Sources::default()
         };
         let save_policy = Box::new(move |world: &World| {
-            editor.set_save_policy(world.config().settings.edits.save);
+            let edits = &world.config().settings.edits;
+            editor.set_save_policy(edits.save);
+            editor.set_history_limit(edits.history_mb);
         });
         Sessions::new(Arc::new(world), sources, log_path.clone(), save_policy)
     };

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use agent::conversation::Conversation;
 use agent::export;
-use agent::store::{self, Loaded, Record};
-use agent::transcript::History;
+use agent::store::{self, Loaded};
 use clap::Subcommand;
 use serde_json::json;
 
@@ -113,17 +113,13 @@ fn export(id: &str, place: &Place, format: Format) -> ExitCode {
             });
         }
     };
-    let mut history = History::default();
-    for record in &loaded.records {
-        if let Record::Update { update } = record {
-            history.add(update);
-        }
-    }
+    let Loaded { records, note, .. } = loaded;
+    let history = Conversation::of(records).history;
     match format {
         Format::Markdown => say(&export::markdown(history.updates())),
         Format::Json => say(&serde_json::to_string_pretty(history.updates()).unwrap_or_default()),
     }
-    if let Some(note) = &loaded.note {
+    if let Some(note) = &note {
         fail(note);
     }
     ExitCode::SUCCESS

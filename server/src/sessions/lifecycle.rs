@@ -9,12 +9,13 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent::artifacts::Artifacts;
+use agent::conversation::{self, Conversation};
 use agent::options;
 use agent::place::Place;
 use agent::session::{Session, Start, new_id};
-use agent::settings::{Mode, Thinking};
 use agent::store::{self, Header, Log, LogError, Record};
-use agent::transcript::{History, Transcript};
+use agent::timeline::Timeline;
+use agent::transcript::Transcript;
 use protocol::acp;
 use vfs::Roots;
 
@@ -147,6 +148,22 @@ impl Sessions {
         cwd: PathBuf,
         additional: Vec<PathBuf>,
     ) -> Result<Session, RpcError> {
+        let options = conversation::Options {
+            mode: self.world.config().settings.mode,
+            model: None,
+            thinking: None,
+        };
+        Ok(self.begin_with(id, (cwd, additional), Vec::new(), options))
+    }
+
+    /// A new session that begins with these records.
+    pub(super) fn begin_with(
+        &self,
+        id: String,
+        (cwd, additional): (PathBuf, Vec<PathBuf>),
+        records: Vec<Record>,
+        options: conversation::Options,
+    ) -> Session {
         let dir = self.world.state.as_ref().map(|it| store::sessions_dir(it, &cwd).join(&id));
         let header = Header {
             format: store::FORMAT,
@@ -159,6 +176,7 @@ impl Sessions {
         let (dir, log) = match dir.map(|dir| (Log::open(&dir), dir)) {
             Some((Ok(mut log), dir)) => {
                 log.append(&Record::Session(header));
+                records.iter().for_each(|it| log.append(it));
                 (Some(dir), log)
             }
             Some((Err(err), dir)) => {
@@ -169,20 +187,19 @@ impl Sessions {
             }
             None => (None, Log::none()),
         };
+        let Conversation { messages, history, timeline, .. } = Conversation::of(records);
         let transcript =
-            Transcript::new(id.clone().into(), self.world.editor.clone(), log, History::default());
-        let mode = self.world.config().settings.mode;
-        Ok(self.start(Begin {
+            Transcript::new(id.clone().into(), self.world.editor.clone(), log, history);
+        self.start(Begin {
             id,
             cwd,
             additional,
             dir,
-            mode,
-            model: None,
-            thinking: None,
-            history: Vec::new(),
+            options,
+            history: messages,
             transcript,
-        }))
+            timeline,
+        })
     }
 
     fn reopen(&self, id: &str, cwd: &Path) -> Result<Reopened, RpcError> {
@@ -191,23 +208,13 @@ impl Sessions {
         let loaded = store::load(&dir).map_err(|err| {
             RpcError::failed("invalid", format!("the session {id} cannot be read: {err}"))
         })?;
-        let mut history = History::default();
-        let mut messages = Vec::new();
-        let mut mode = self.world.config().settings.mode;
-        let mut model = None;
-        let mut thinking = None;
-        for record in loaded.records {
-            match record {
-                Record::Update { update } => history.add(&update),
-                Record::Message { message } => messages.push(message),
-                Record::Options { mode: chosen, model: named, thinking: level } => {
-                    mode = chosen;
-                    model = named;
-                    thinking = level;
-                }
-                Record::Session(_) | Record::Title { .. } => {}
-            }
-        }
+        let Conversation { messages, mut history, timeline, options, .. } =
+            Conversation::of(loaded.records);
+        let options = options.unwrap_or_else(|| conversation::Options {
+            mode: self.world.config().settings.mode,
+            model: None,
+            thinking: None,
+        });
         let mut log = Log::open(&dir).map_err(|err| {
             let kind = match err {
                 LogError::Busy => "busy",
@@ -231,17 +238,15 @@ impl Sessions {
         if let Some(note) = &loaded.note {
             tracing::warn!("session {id}: {note}");
         }
-        let history = store::repaired(messages);
         let session = self.start(Begin {
             id: id.to_string(),
             cwd: loaded.header.cwd,
             additional: loaded.header.additional,
             dir: Some(dir),
-            mode,
-            model,
-            thinking,
-            history,
+            options,
+            history: messages,
             transcript,
+            timeline,
         });
         Ok(Reopened { session, ended, note: loaded.note })
     }
@@ -272,11 +277,12 @@ impl Sessions {
             Start {
                 id: begin.id,
                 place,
-                mode: begin.mode,
-                model: begin.model,
-                thinking: begin.thinking,
+                mode: begin.options.mode,
+                model: begin.options.model,
+                thinking: begin.options.thinking,
                 history: begin.history,
                 transcript: begin.transcript,
+                timeline: begin.timeline,
                 jobs_dir,
                 artifacts: Artifacts::new(artifacts),
             },
@@ -355,11 +361,10 @@ struct Begin {
     cwd: PathBuf,
     additional: Vec<PathBuf>,
     dir: Option<PathBuf>,
-    mode: Mode,
-    model: Option<String>,
-    thinking: Option<Thinking>,
+    options: conversation::Options,
     history: Vec<llm::Message>,
     transcript: Transcript,
+    timeline: Timeline,
 }
 
 fn is_dir_of(dir: &Path, id: &str) -> bool {

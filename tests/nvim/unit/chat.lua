@@ -551,4 +551,28 @@ T['namespaces and autocommand groups carry the name'] = function()
   )
 end
 
+T['a conversation that was taken back ends before the prompt'] = function()
+  local c = started()
+  c:update({
+    sessionUpdate = 'user_message',
+    messageId = 'u1',
+    content = { { type = 'text', text = 'first prompt' } },
+  })
+  say(c, 'first answer', 'a1')
+  c:update({
+    sessionUpdate = 'user_message',
+    messageId = 'u2',
+    content = { { type = 'text', text = 'second prompt' } },
+  })
+  say(c, 'second answer', 'a2')
+  wait_text(c, 'second answer')
+  c:update({
+    sessionUpdate = 'session_info_update',
+    _meta = { copydesk = { rewound = 'u2' } },
+  })
+  say(c, 'what follows', 'a3')
+  wait_text(c, 'what follows')
+  check({ count(c, 'first prompt'), count(c, 'first answer'), count(c, 'second') }, { 1, 1, 0 })
+end
+
 return T

@@ -58,6 +58,17 @@ export class TranscriptView {
     this.turn.append(drawn.element);
   }
 
+  remove(ids: string[]): void {
+    for (const id of ids) {
+      this.drawn.get(id)?.element.remove();
+      this.drawn.delete(id);
+    }
+    for (const turn of [...this.element.querySelectorAll('.turn')]) if (turn.children.length === 1) turn.remove();
+    const left = [...this.element.querySelectorAll<HTMLElement>('.turn')];
+    this.turn = left.at(-1);
+    this.turns = left.length;
+  }
+
   append(id: string, text: string): void {
     this.drawn.get(id)?.append(text);
   }

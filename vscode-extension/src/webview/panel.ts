@@ -132,6 +132,9 @@ export class Panel {
       case 'append':
         this.transcript.append(change.id, change.text);
         break;
+      case 'removed':
+        this.transcript.remove(change.ids);
+        break;
       case 'terminal':
         this.transcript.terminal(change.terminal);
         break;

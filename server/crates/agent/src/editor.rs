@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use vfs::{Eol, Location, Snapshot};
 
 use crate::settings::ReviewPolicy;
+use crate::timeline::Timelines;
 
 /// What the agent needs from the outside.
 #[async_trait]
@@ -65,6 +66,11 @@ pub trait Editor: Send + Sync {
     /// Enters what a command changed on disk as pending; one outcome a file, in order.
     async fn found(&self, found: Found) -> Vec<FoundOutcome> {
         found.files.iter().map(|_| FoundOutcome::Pending).collect()
+    }
+
+    /// Where what is done to files is recorded, by session.
+    fn timelines(&self) -> Timelines {
+        Timelines::default()
     }
 
     /// Tells that a session's busy state or its waiting prompts changed.

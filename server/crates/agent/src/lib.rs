@@ -7,6 +7,7 @@ pub mod artifacts;
 pub mod ask;
 mod bounds;
 mod cards;
+pub mod conversation;
 pub mod dialects;
 pub mod editor;
 pub mod export;
@@ -27,6 +28,7 @@ pub mod spelling;
 pub mod store;
 #[cfg(test)]
 mod testing;
+pub mod timeline;
 pub mod tool;
 pub mod tools;
 pub mod transcript;

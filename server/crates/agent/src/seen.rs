@@ -45,6 +45,11 @@ impl Seen {
         Seen { views: Mutex::default(), vfs: Some(vfs) }
     }
 
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.views.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Records that these bytes of this text were shown.
     pub fn show(&self, location: &Location, text: &Rope, range: Range<usize>) {
         let mut views = self.lock();

@@ -30,9 +30,14 @@ use crate::provider::Connection;
 use crate::seen::Seen;
 use crate::settings::{Mode, Thinking};
 use crate::store::Record;
+use crate::timeline::{Recorder, Timeline};
 use crate::transcript::Transcript;
 use crate::turn;
 use crate::world::World;
+
+mod rewinding;
+
+pub use rewinding::{Stale, Still};
 
 /// A handle to a running session.
 #[derive(Clone)]
@@ -49,6 +54,8 @@ pub struct Shared {
     pub world: Arc<World>,
     /// Everything it shows.
     pub transcript: Transcript,
+    /// Its prompts and what it did to files.
+    pub recorder: Recorder,
     /// What the model has seen.
     pub seen: Seen,
     /// Its commands.
@@ -80,6 +87,8 @@ struct Control {
     history: Vec<Message>,
     turn: Option<CancellationToken>,
     waiting: i64,
+    /// Something is being taken back: no turn begins.
+    held: bool,
     closed: bool,
 }
 
@@ -130,6 +139,8 @@ pub struct Start {
     pub history: Vec<Message>,
     /// Its transcript so far, with the log behind it.
     pub transcript: Transcript,
+    /// Its prompts and what it did to files so far.
+    pub timeline: Timeline,
     /// Where the output of its jobs is kept.
     pub jobs_dir: PathBuf,
     /// Its long results.
@@ -141,10 +152,13 @@ impl Session {
     pub fn start(world: Arc<World>, start: Start) -> Session {
         let live = Live::new(start.transcript.clone());
         let jobs = Jobs::new(world.supervisor.clone(), start.jobs_dir, live.clone());
+        let recorder = Recorder::new(start.timeline, start.transcript.clone());
+        world.editor.timelines().open(&start.id, &recorder);
         let shared = Arc::new(Shared {
             id: start.id,
             world,
             transcript: start.transcript,
+            recorder,
             seen: Seen::new(start.place.vfs.clone()),
             jobs,
             artifacts: start.artifacts,
@@ -163,6 +177,7 @@ impl Session {
                 history: start.history,
                 turn: None,
                 waiting: 0,
+                held: false,
                 closed: false,
             }),
             connection: Connection::default(),
@@ -438,7 +453,8 @@ async fn drive(shared: Arc<Shared>) {
             if control.closed {
                 return;
             }
-            control.mail.prompts.pop_front().map(|prompt| {
+            let next = if control.held { None } else { control.mail.prompts.pop_front() };
+            next.map(|prompt| {
                 let cancel = CancellationToken::new();
                 control.turn = Some(cancel.clone());
                 (prompt, cancel)
@@ -500,6 +516,11 @@ impl Calls {
     pub fn end(&self, id: &str) {
         self.lock().remove(id);
         self.changed.notify_waiters();
+    }
+
+    /// Whether no call runs.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
     }
 
     /// Whether a call runs.

@@ -215,7 +215,7 @@ pub struct Permissions {
 }
 
 /// How edits are kept.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Edits {
     /// When an edited buffer is saved.
@@ -225,6 +225,20 @@ pub struct Edits {
     /// Whether a patch of several files may apply in part: files that fit are changed, and what
     /// became of the others is told. Otherwise all of a patch applies, or nothing.
     pub partial: bool,
+    /// Megabytes kept of how files were before the agent changed them, for all folders together. The
+    /// oldest go first; what pending changes need stays.
+    pub history_mb: u64,
+}
+
+impl Default for Edits {
+    fn default() -> Edits {
+        Edits {
+            save: SavePolicy::default(),
+            review: ReviewPolicy::default(),
+            partial: false,
+            history_mb: 512,
+        }
+    }
 }
 
 /// When the person decides on edits.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use vfs::state;
 
 use crate::settings::{Mode, Thinking};
+use crate::timeline::{Checkpoint, FileStep, Rewind};
 
 /// The log's format; a newer one is not read.
 pub const FORMAT: u32 = 1;
@@ -35,6 +36,14 @@ pub enum Record {
     },
     /// A title was given.
     Title { title: String },
+    /// A prompt is given to the model; its message follows.
+    Delivered { checkpoint: Checkpoint },
+    /// The agent changed files.
+    Steps { steps: Vec<FileStep> },
+    /// Files or the conversation were taken back to a prompt.
+    Rewound { rewind: Rewind },
+    /// That was undone.
+    Unrewound { number: u64 },
 }
 
 /// What a session is.
@@ -121,7 +130,11 @@ impl Loaded {
             Record::Session(_)
             | Record::Update { .. }
             | Record::Message { .. }
-            | Record::Options { .. } => None,
+            | Record::Options { .. }
+            | Record::Delivered { .. }
+            | Record::Steps { .. }
+            | Record::Rewound { .. }
+            | Record::Unrewound { .. } => None,
         })
     }
 }

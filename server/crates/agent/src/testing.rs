@@ -272,6 +272,7 @@ impl Desk {
                 thinking: None,
                 history: Vec::new(),
                 transcript,
+                timeline: crate::timeline::Timeline::default(),
                 jobs_dir: base.join("jobs"),
                 artifacts: Artifacts::new(Some(base.join("artifacts"))),
             },

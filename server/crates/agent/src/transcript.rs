@@ -130,6 +130,36 @@ impl Transcript {
         state.log.append(record);
     }
 
+    /// As [`Transcript::record`]; gives how many updates of the folded transcript stand before it.
+    pub fn record_here(&self, record: &Record) -> usize {
+        let mut state = self.lock();
+        self.flush_locked(&mut state);
+        state.log.append(record);
+        state.history.updates.len()
+    }
+
+    /// Whether this message of the person's is part of the transcript.
+    pub fn has_prompt(&self, id: &str) -> bool {
+        self.lock().history.updates.iter().rev().any(|it| is_prompt(it, id))
+    }
+
+    /// Changes what was shown and records why, then sends what `change` says the client is to know.
+    pub fn rewrite<T>(
+        &self,
+        record: &Record,
+        change: impl FnOnce(&mut History) -> (T, Vec<SessionUpdate>),
+    ) -> T {
+        let mut state = self.lock();
+        self.flush_locked(&mut state);
+        state.log.append(record);
+        state.log.sync();
+        let (result, updates) = change(&mut state.history);
+        for update in updates {
+            self.deliver(&mut state, update);
+        }
+        result
+    }
+
     /// Lets go of the log: what comes after is shown and not kept.
     pub fn release(&self) {
         let mut state = self.lock();
@@ -248,6 +278,15 @@ impl History {
         &self.updates
     }
 
+    /// Ends the transcript after `len` updates and takes these prompts out of the rest; gives it as it
+    /// was.
+    pub fn cut(&mut self, len: usize, prompts: &[&str]) -> Vec<SessionUpdate> {
+        let before = std::mem::take(self).updates;
+        let gone = |it: &SessionUpdate| prompts.iter().any(|id| is_prompt(it, id));
+        before.iter().take(len).filter(|it| !gone(it)).for_each(|it| self.add(it));
+        before
+    }
+
     /// The cards that have not ended.
     pub fn open_cards(&self) -> Vec<ToolCallId> {
         let unfinished = |it: &&ToolCallUpdate| {
@@ -307,6 +346,11 @@ impl History {
         *old = TerminalOutputChunk::new(new.terminal_id.clone(), joined(&old.data, &new.data));
         true
     }
+}
+
+/// Whether this shows that prompt of the person's.
+pub(crate) fn is_prompt(update: &SessionUpdate, id: &str) -> bool {
+    matches!(update, SessionUpdate::UserMessage(it) if it.message_id.to_string() == id)
 }
 
 /// Two base64 pieces as one, the older part dropped past the limit.

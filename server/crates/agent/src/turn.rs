@@ -58,6 +58,7 @@ async fn converse(
             shared.remember_message(Message { role: Role::User, parts });
         }
         for steering in shared.take_steering() {
+            shared.delivered(&steering);
             shared.remember_message(prompt::user_message(&steering, None, chosen));
         }
         let answer = match answer(shared, chosen, cancel).await {
@@ -112,6 +113,7 @@ struct ModelCall {
 
 fn begin(shared: &Arc<Shared>, prompt: &Prompt, chosen: &Chosen) {
     let first = shared.history().is_empty();
+    shared.delivered(prompt);
     let environment = first.then(|| prompt::environment(shared));
     let facts = environment.into_iter().chain(shared.take_notes());
     shared.remember_message(prompt::user_message(prompt, facts, chosen));
@@ -379,7 +381,8 @@ fn notice(shared: &Arc<Shared>, severity: NoticeSeverity, text: &str) {
     shared.transcript.send(SessionUpdate::Notice(Notice::new(severity, text.to_string())));
 }
 
-fn title_of(prompt: &Prompt) -> String {
+/// A prompt's first line, bounded.
+pub(crate) fn title_of(prompt: &Prompt) -> String {
     let text = prompt.content.iter().find_map(|it| match it {
         protocol::acp::ContentBlock::Text(text) => Some(text.text.as_str()),
         _ => None,

@@ -103,6 +103,9 @@ pub struct MetaKeys {
     /// On the parameters of `session/prompt`: `queue` (default) waits for the running turn, `steer`
     /// joins it at its next model request, `interrupt` cancels it first.
     pub delivery: Option<String>,
+    /// On a `session_info_update`: the conversation was taken back to just before this prompt; drop
+    /// it and everything after it. What follows is added as always.
+    pub rewound: Option<String>,
     /// On the parameters of `session/cancel`: `turn` (default), or `turnAndJobs` or `all` to end
     /// background jobs too.
     pub scope: Option<String>,

@@ -7,9 +7,11 @@
 pub use agent_client_protocol_schema as schema;
 pub use agent_client_protocol_schema::v2 as acp;
 
+pub use checkpoint::*;
 pub use copydesk::*;
 pub use review::*;
 
+mod checkpoint;
 mod copydesk;
 pub mod methods;
 mod review;

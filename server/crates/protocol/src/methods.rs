@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::{acp, copydesk, review};
+use crate::{acp, checkpoint, copydesk, review};
 
 /// One method of the wire.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +92,19 @@ pub const METHODS: &[Method] = &[
         "tool_call/cancel",
         "Ends one running tool call; the turn goes on.",
     ),
+    request::<checkpoint::ForkParams, checkpoint::ForkResult>(
+        Sender::Client,
+        "copydesk/session/fork",
+        "Begins a session with another's conversation, up to a message of it. Files stay as they \
+         are.",
+    ),
+    request::<checkpoint::RewindParams, checkpoint::RestoreResult>(
+        Sender::Client,
+        "copydesk/session/rewind",
+        "Takes a conversation, the files the agent changed since, or both back to just before a \
+         prompt. Refused as `busy` while a turn or a call runs. Clients are told by a \
+         `session_info_update` with `_meta.copydesk.rewound`.",
+    ),
     request::<copydesk::ExportParams, copydesk::ExportResult>(
         Sender::Client,
         "copydesk/session/export",
@@ -153,12 +166,24 @@ pub const METHODS: &[Method] = &[
     request::<review::ReviewUndoParams, review::ReviewUndoResult>(
         Sender::Client,
         "copydesk/review/undo",
-        "Takes a decision back. Answered when the text is in the document.",
+        "Takes a decision, a restore or a rewind back. Answered when the text is in the document.",
     ),
     request::<review::ReviewBaseParams, review::ReviewBaseResult>(
         Sender::Client,
         "copydesk/review/base",
         "Gives a file's text without the pending changes, for diff editors.",
+    ),
+    request::<checkpoint::CheckpointListParams, checkpoint::CheckpointListResult>(
+        Sender::Client,
+        "copydesk/checkpoint/list",
+        "Lists the states a session can be taken back to: one before each prompt.",
+    ),
+    request::<checkpoint::CheckpointRestoreParams, checkpoint::RestoreResult>(
+        Sender::Client,
+        "copydesk/checkpoint/restore",
+        "Takes back what the session's agent did to files since a prompt. Answered when the text is \
+         in the documents. What anybody else wrote stays; where that is inside a change of the \
+         agent's, the change stays too and the file is in `conflicts`.",
     ),
     notification::<copydesk::EditorStateParams>(
         Sender::Client,

@@ -23,6 +23,15 @@ impl<F: Ord + Clone> Ledger<F> {
         Remembered(self.files.get(file).cloned().map(Box::new))
     }
 
+    /// What was remembered counts again.
+    pub fn put_back(&mut self, file: &F, remembered: &Remembered) {
+        match &remembered.0 {
+            Some(known) => drop(self.files.insert(file.clone(), (**known).clone())),
+            None => drop(self.files.remove(file)),
+        }
+        self.changed(file);
+    }
+
     /// Earlier text came back into a file: `changes` of its current text.
     pub fn restored(&mut self, file: &F, changes: &ChangeSet) {
         let Some(found) = self.files.get_mut(file) else { return };

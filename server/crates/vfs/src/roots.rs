@@ -34,6 +34,11 @@ pub struct Resolved {
 const VIRTUAL_SCHEMES: &[&str] = &["untitled:", "vscode-notebook-cell:", "artifact:"];
 
 impl Roots {
+    /// Where a path really is, links resolved; of a path that is not there the part that is.
+    pub fn real(path: &Path) -> PathBuf {
+        real_path(path)
+    }
+
     /// Roots in the order given; the first is where relative paths without another folder start.
     pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> Roots {
         let root = |path: PathBuf| Root { real: real_path(&path), path: normalize(&path) };

@@ -1,0 +1,290 @@
+//! Recording what the agent does to files, so that it can be taken back prompt by prompt.
+//!
+//! Invariant: steps are recorded in the order they happened, on a thread that may wait for the disk; small
+//! ones are on disk before their call ends. Kept images are bounded.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use agent::timeline::{FileStep, Replaced, Stood, Timelines};
+use review::Remembered;
+use serde_json::Value;
+use text::{ChangeSet, Rope};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_blocking;
+use vfs::{Image, Location, UndoEntry, Vfs, state};
+
+use super::Parts;
+use super::transaction::{Done, Step};
+
+/// Texts larger than this are recorded after their call ended.
+const AWAITED: usize = 1 << 20;
+
+/// What records, and what it knows beside the sessions' logs.
+#[derive(Default)]
+pub struct Recording {
+    /// By session.
+    pub timelines: Timelines,
+    /// The hunks there were before a restore, by session and number.
+    pub memories: Mutex<Memories>,
+    queue: OnceLock<mpsc::UnboundedSender<Job>>,
+    /// Where the product keeps its state; absent: nothing is ever dropped.
+    state: OnceLock<PathBuf>,
+    /// Bytes of images that may be kept.
+    limit: Arc<AtomicU64>,
+}
+
+/// The hunks there were before restores.
+pub type Memories = BTreeMap<(String, u64), BTreeMap<Location, Remembered>>;
+
+/// One file before and after.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// The file.
+    pub file: Location,
+    /// Before.
+    pub before: Was,
+    /// After.
+    pub after: Was,
+    /// Where the texts differ; empty where it is not known.
+    pub edits: Vec<Replaced>,
+}
+
+/// What a file was.
+#[derive(Clone, Debug)]
+pub enum Was {
+    /// It was not there.
+    Nothing,
+    /// A document of the editor's.
+    Text(Rope),
+    /// A file; its bytes are kept.
+    File(Image),
+}
+
+struct Job {
+    steps: Option<(String, String, Vec<Moment>)>,
+    done: oneshot::Sender<()>,
+}
+
+impl Recording {
+    /// Where images are dropped from, once it is known.
+    pub fn keep_in(&self, state: PathBuf) {
+        // A second call changes nothing: a process has one state folder.
+        let _ = self.state.set(state);
+    }
+
+    /// How many bytes of images may be kept.
+    pub fn set_limit(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Parts {
+    /// Records what a call did; waits until that survives a crash, unless it is much.
+    pub(super) async fn record(&self, (session, call): (&str, &str), moments: Vec<Moment>) {
+        if moments.is_empty() || self.recording.timelines.of(session).is_none() {
+            return;
+        }
+        let size: usize = moments.iter().map(|it| it.before.len() + it.after.len()).sum();
+        let done = self.enqueue(Some((session.to_owned(), call.to_owned(), moments)));
+        if size <= AWAITED {
+            // Gone without a word only where the process ends.
+            let _ = done.await;
+        }
+    }
+
+    /// Waits until everything so far is recorded.
+    pub(super) async fn recorded(&self) {
+        if self.recording.queue.get().is_some() {
+            let _ = self.enqueue(None).await;
+        }
+    }
+
+    /// What is kept of a file as it was.
+    pub(super) async fn kept(&self, was: Was) -> Stood {
+        let vfs = self.vfs.clone();
+        spawn_blocking(move || stood(&vfs, was)).await.unwrap_or(Stood::Lost)
+    }
+
+    fn enqueue(&self, steps: Option<(String, String, Vec<Moment>)>) -> oneshot::Receiver<()> {
+        let (done, receiver) = oneshot::channel();
+        let queue = self.recording.queue.get_or_init(|| self.start_recording());
+        if queue.send(Job { steps, done }).is_err() {
+            tracing::error!("changes of files are not recorded any more");
+        }
+        receiver
+    }
+
+    fn start_recording(&self) -> mpsc::UnboundedSender<Job> {
+        let (queue, mut jobs) = mpsc::unbounded_channel::<Job>();
+        let (vfs, timelines) = (self.vfs.clone(), self.recording.timelines.clone());
+        let (state, limit) =
+            (self.recording.state.get().cloned(), Arc::clone(&self.recording.limit));
+        tokio::spawn(async move {
+            let mut first = true;
+            while let Some(Job { steps, done }) = jobs.recv().await {
+                let (vfs, timelines, state) = (vfs.clone(), timelines.clone(), state.clone());
+                let limit = limit.load(Ordering::Relaxed);
+                let prune = std::mem::take(&mut first);
+                let written = spawn_blocking(move || {
+                    if let Some((session, call, moments)) = steps {
+                        write(&vfs, &timelines, &session, &call, moments);
+                    }
+                    // Whoever waits does not wait for old images to go.
+                    let _ = done.send(());
+                    let Some(state) = state else { return };
+                    if prune || vfs.fresh_images() > limit / 16 {
+                        drop_old_images(&vfs, &state, limit);
+                    }
+                });
+                if let Err(error) = written.await {
+                    tracing::error!(%error, "a change of files was not recorded");
+                }
+            }
+        });
+        queue
+    }
+}
+
+impl Was {
+    fn len(&self) -> usize {
+        match self {
+            Was::Nothing | Was::File(_) => 0,
+            Was::Text(text) => text.len_bytes(),
+        }
+    }
+}
+
+/// What a transaction did, file by file.
+pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Vec<Moment> {
+    let mut moments = Vec::new();
+    for (index, (location, step)) in locations.iter().zip(steps).enumerate() {
+        match step {
+            Step::Document { .. } => {
+                let landed = done.landed.iter().find(|(of, _)| *of == index);
+                moments.extend(landed.map(|(_, it)| of_text(location, &it.before, &it.changes)));
+            }
+            Step::DeleteOpen { before } => {
+                let undo = done.deleted.iter().find(|(of, _)| *of == index);
+                let image = undo.and_then(|(_, undo)| undo.entries.first()?.before.clone());
+                moments.push(Moment {
+                    file: location.clone(),
+                    before: image.map_or_else(|| Was::Text(before.clone()), Was::File),
+                    after: Was::Nothing,
+                    edits: Vec::new(),
+                });
+            }
+            Step::Disk(_) => {}
+        }
+    }
+    let changes = |file: &Location| {
+        let at = locations.iter().position(|it| it == file)?;
+        match steps.get(at)? {
+            Step::Disk(step) => Some(replaced(&step.changes)),
+            Step::Document { .. } | Step::DeleteOpen { .. } => None,
+        }
+    };
+    let written = done.written.iter().flat_map(|it| it.touched.iter().zip(&it.undo.entries));
+    moments.extend(written.map(|(touched, entry)| {
+        let file = Location::disk(&touched.path);
+        let modified = entry.before.is_some() && entry.after.is_some();
+        let edits = changes(&file).filter(|_| modified).unwrap_or_default();
+        Moment { edits, ..of_entry(&file, entry) }
+    }));
+    moments
+}
+
+/// A file that was changed on disk.
+pub(super) fn of_entry(file: &Location, entry: &UndoEntry) -> Moment {
+    Moment {
+        file: file.clone(),
+        before: entry.before.clone().map_or(Was::Nothing, Was::File),
+        after: entry.after.clone().map_or(Was::Nothing, Was::File),
+        edits: Vec::new(),
+    }
+}
+
+/// A change of a document.
+pub(super) fn of_text(file: &Location, before: &Rope, changes: &ChangeSet) -> Moment {
+    Moment {
+        file: file.clone(),
+        before: Was::Text(before.clone()),
+        after: Was::Text(changes.apply(before)),
+        edits: replaced(changes),
+    }
+}
+
+pub(super) fn replaced(changes: &ChangeSet) -> Vec<Replaced> {
+    changes.edits().iter().map(|it| (it.range.start, it.range.end, it.text.len())).collect()
+}
+
+fn write(vfs: &Vfs, timelines: &Timelines, session: &str, call: &str, moments: Vec<Moment>) {
+    let Some(recorder) = timelines.of(session) else { return };
+    let step = |it: Moment| FileStep {
+        call: call.to_owned(),
+        file: it.file,
+        before: stood(vfs, it.before),
+        after: stood(vfs, it.after),
+        edits: it.edits,
+    };
+    recorder.record(moments.into_iter().map(step).collect());
+}
+
+fn stood(vfs: &Vfs, was: Was) -> Stood {
+    match was {
+        Was::Nothing => Stood::Nothing,
+        Was::File(image) => Stood::File(image),
+        Was::Text(text) => match vfs.keep_blob(text.to_string().as_bytes()) {
+            Ok(blob) => Stood::Text { blob },
+            Err(error) => {
+                tracing::error!(%error, "a text cannot be kept for a restore");
+                Stood::Lost
+            }
+        },
+    }
+}
+
+/// Drops old images, but none that pending changes of any folder still need.
+fn drop_old_images(vfs: &Vfs, state: &Path, limit: u64) {
+    let pruned = needed(state).and_then(|needed| vfs.prune_images(limit, &needed));
+    match pruned {
+        Ok(pruned) if pruned.dropped > 0 => {
+            tracing::info!(pruned.dropped, pruned.left, "old before-images were dropped");
+        }
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "old before-images were not dropped"),
+    }
+}
+
+/// The images that the pending changes of all folders name.
+fn needed(state_dir: &Path) -> std::io::Result<HashSet<[u8; 32]>> {
+    let mut needed = HashSet::new();
+    for project in state::list(&state_dir.join("projects"))? {
+        let Some(bytes) = state::read_private(&project.join("review.json"))? else { continue };
+        match serde_json::from_slice::<Value>(&bytes) {
+            Ok(kept) => blobs(&kept, &mut needed),
+            Err(error) => {
+                // It cannot name anything any more.
+                tracing::warn!(project = %project.display(), %error, "pending changes cannot be read");
+            }
+        }
+    }
+    Ok(needed)
+}
+
+fn blobs(value: &Value, found: &mut HashSet<[u8; 32]>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match serde_json::from_value::<[u8; 32]>(value.clone()) {
+                    Ok(blob) if key == "blob" => drop(found.insert(blob)),
+                    Ok(_) | Err(_) => blobs(value, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|it| blobs(it, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
