@@ -93,7 +93,7 @@ impl Sessions {
             session.shared.transcript.send(acp::SessionUpdate::Notice(notice));
         }
         session.show_state();
-        session.shared.ask_again.notify_waiters();
+        session.shared.calls.ask_again.notify_waiters();
         Ok(acp::ResumeSessionResponse::new().config_options(options::options(&session.shared)))
     }
 

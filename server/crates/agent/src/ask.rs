@@ -116,7 +116,7 @@ async fn put(
             biased;
             () = cancel.cancelled() => return Answer::Cancelled,
             answer = shared.world.editor.ask(request.clone()) => return answer,
-            () = shared.ask_again.notified() => {}
+            () = shared.calls.ask_again.notified() => {}
         }
     }
 }

@@ -66,8 +66,6 @@ pub struct Shared {
     pub plan_file: Option<PathBuf>,
     /// Calls that run now.
     pub calls: Calls,
-    /// A client came back: waiting questions are shown again.
-    pub ask_again: Notify,
     control: Mutex<Control>,
     /// The model it talks to.
     pub connection: Connection,
@@ -87,8 +85,6 @@ struct Control {
     history: Vec<Message>,
     turn: Option<CancellationToken>,
     waiting: i64,
-    /// Something is being taken back: no turn begins.
-    held: bool,
     closed: bool,
 }
 
@@ -96,6 +92,8 @@ struct Control {
 #[derive(Default)]
 struct Mail {
     prompts: VecDeque<Prompt>,
+    /// Something is being taken back: nothing is delivered.
+    held: bool,
     /// What the model is told with its next request, without a turn of its own.
     notes: Vec<String>,
 }
@@ -164,7 +162,6 @@ impl Session {
             artifacts: start.artifacts,
             plan_file: None,
             calls: Calls::default(),
-            ask_again: Notify::new(),
             control: Mutex::new(Control {
                 mode: start.mode,
                 model: start.model,
@@ -177,7 +174,6 @@ impl Session {
                 history: start.history,
                 turn: None,
                 waiting: 0,
-                held: false,
                 closed: false,
             }),
             connection: Connection::default(),
@@ -453,7 +449,7 @@ async fn drive(shared: Arc<Shared>) {
             if control.closed {
                 return;
             }
-            let next = if control.held { None } else { control.mail.prompts.pop_front() };
+            let next = if control.mail.held { None } else { control.mail.prompts.pop_front() };
             next.map(|prompt| {
                 let cancel = CancellationToken::new();
                 control.turn = Some(cancel.clone());
@@ -502,6 +498,8 @@ pub struct Calls {
     pub footprints: Footprints,
     running: Mutex<HashMap<String, CancellationToken>>,
     changed: Notify,
+    /// A client came back: the questions of calls are shown again.
+    pub ask_again: Notify,
 }
 
 impl Calls {

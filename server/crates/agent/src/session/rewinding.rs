@@ -28,7 +28,7 @@ pub struct Stale;
 
 impl Drop for Still {
     fn drop(&mut self) {
-        self.0.lock().held = false;
+        self.0.lock().mail.held = false;
         self.0.wake.notify_one();
     }
 }
@@ -37,11 +37,11 @@ impl Shared {
     /// Keeps turns from beginning; absent while one runs or is about to, or a call runs.
     pub fn hold_still(self: &Arc<Shared>) -> Option<Still> {
         let mut control = self.lock();
-        let idle = control.turn.is_none() && control.mail.prompts.is_empty() && !control.held;
+        let idle = control.turn.is_none() && control.mail.prompts.is_empty() && !control.mail.held;
         if !idle || !self.calls.is_empty() {
             return None;
         }
-        control.held = true;
+        control.mail.held = true;
         drop(control);
         Some(Still(self.clone()))
     }
