@@ -43,13 +43,16 @@ fn steps_are_taken_back_one_after_the_other() {
     check(text("a\nC\n"), &links, text("a\nb\n"), None);
     check(text("mine\na\nC\n"), &links, text("mine\na\nb\n"), None);
     check(text("a\nb\n"), &links, text("a\nb\n"), None);
-    check(text("a\nC-\n"), &links, text("a\nb-\n"), None);
+    check(text("a\nC\nmore\n"), &links, text("a\nb\nmore\n"), None);
 }
 
 #[test]
 fn files_come_back_with_their_own_bytes_and_mode() {
     let step = link(file("old", 0o755), file("new", 0o644));
     check(file("new", 0o644), std::slice::from_ref(&step), file("old", 0o755), None);
+    // A change of the mode alone.
+    let step = link(file("same", 0o644), file("same", 0o755));
+    check(file("same", 0o755), std::slice::from_ref(&step), file("same", 0o644), None);
     // The person's own change of mode stays where the agent's changed none.
     let step = link(file("old", 0o644), file("new", 0o644));
     check(file("new", 0o600), std::slice::from_ref(&step), file("old", 0o600), None);
