@@ -288,3 +288,6 @@ fn blobs(value: &Value, found: &mut HashSet<[u8; 32]>) {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
+
+#[cfg(test)]
+mod tests;
