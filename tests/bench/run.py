@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints how fast the built server is, beside a named peer measured in the same run. Never passes or fails.
 
-Usage: tests/bench/run.py [BINARY]   (default: target/release/copydesk; tests/setup installs rg)
+Usage: tests/bench/run.py [BINARY [PART...]]   (default: target/release/copydesk, all parts; tests/setup installs rg)
 """
 import json
 import os
@@ -292,13 +292,19 @@ with tempfile.TemporaryDirectory(prefix="bench-") as made:
     top = pathlib.Path(made).resolve()
     folder = top / "empty"
     folder.mkdir()
-    start_time(top, folder)
-    changes_in_order(top, folder)
-    ledger(top, folder)
-    added_per_delta(top, folder)
-    document_memory(top, folder)
-    through_a_job(top, folder)
-    edits.rows(top, lambda tree: Server(top, tree, {"mode": "edit"}).initialize(), timed, median_ms)
-    search.rows(top, lambda tree: Server(top, tree).initialize(), rg, timed, median_ms)
-    commands.rows(top, lambda tree: Server(top, tree, {"mode": "auto"}).initialize(), timed, median_ms)
+    parts = {
+        "start": lambda: start_time(top, folder),
+        "changes": lambda: changes_in_order(top, folder),
+        "ledger": lambda: ledger(top, folder),
+        "delta": lambda: added_per_delta(top, folder),
+        "memory": lambda: document_memory(top, folder),
+        "job": lambda: through_a_job(top, folder),
+        "edits": lambda: edits.rows(top, lambda tree: Server(top, tree, {"mode": "edit"}).initialize(), timed, median_ms),
+        "search": lambda: search.rows(top, lambda tree: Server(top, tree).initialize(), rg, timed, median_ms),
+        "commands": lambda: commands.rows(top, lambda tree: Server(top, tree, {"mode": "auto"}).initialize(), timed, median_ms),
+    }
+    for name in sys.argv[2:] or parts:
+        if name not in parts:
+            sys.exit(f"no part {name}; there are {', '.join(parts)}")
+        parts[name]()
     print("load of the machine     " + " ".join(f"{it:.1f}" for it in os.getloadavg()) + f"   {os.cpu_count()} processors")
