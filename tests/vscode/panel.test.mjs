@@ -34,7 +34,7 @@ test('edits, requests and errors', t =>
       await editor.prompt('settings');
       const told = JSON.parse(await panel.locator('.agent').last().textContent());
       assert.deepEqual(told.settings, { trusted: true, model: 'folder/model', permissions: { deny: ['Bash(rm:*)'] } });
-      assert.deepEqual(told.client, { protocolVersion: 1, permission: {}, save: {}, editorState: {} });
+      assert.deepEqual(told.client, { protocolVersion: 1, permission: {}, save: {}, editorState: {}, review: {}, notebook: {} });
     });
 
     await t.test('an approved edit lands beside unsaved text, is one undo step, and the disk keeps its bytes', async () => {
