@@ -155,3 +155,18 @@ story(
   },
   { after: 'one\ntwo\nfive\nsix\nseven\n' },
 );
+
+story('hunks are seen in every theme', async ({ editor, page, panel, lenses, pending }) => {
+  await pending(3);
+  for (const [name, theme, bodyClass] of [['dark', 'Dark Modern', 'vscode-dark'], ['light', 'Light Modern', 'vscode-light'], ['hc-dark', 'Dark High Contrast', 'vscode-high-contrast'], ['hc-light', 'Light High Contrast', 'vscode-high-contrast-light']]) {
+    await editor.command('Preferences: Color Theme');
+    await page.locator('.quick-input-widget input').first().fill(theme);
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: theme }).first().click();
+    await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+    await panel.locator(`body.${bodyClass}`).waitFor();
+    await lenses(3);
+    const marked = () => page.locator('.view-overlays [class*="ced-"]').evaluateAll(nodes => nodes.filter(node => { const { backgroundColor, borderTopStyle } = getComputedStyle(node); return backgroundColor !== 'rgba(0, 0, 0, 0)' || borderTopStyle !== 'none'; }).length);
+    await until(`three changes are marked in ${theme}`, async () => (await marked()) >= 3);
+    await page.screenshot({ path: join(artifacts, `review-${name}.png`) });
+  }
+});
