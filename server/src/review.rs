@@ -2,6 +2,8 @@
 //!
 //! Invariant: while nobody holds a document, what the ledger knows of it follows the document store
 //! through every step; a document is held from before an edit of ours until it has been entered.
+//! Whatever way the ledger learns of a change, it is noted as untold under the same lock, and is told
+//! by whoever takes it from there.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
@@ -35,6 +37,8 @@ struct Parts {
     touched: Notify,
     /// Whether what is kept on disk is older than the ledger.
     unsaved: AtomicBool,
+    /// Held while something is told, so that nothing older is told later.
+    telling: Mutex<()>,
     /// Held while it is written, so that an older state never replaces a newer one.
     writing: Mutex<()>,
 }
@@ -53,8 +57,8 @@ pub struct Table {
     gone: BTreeMap<Location, Rope>,
     /// The bytes of files as they were before the changes that are pending.
     before: BTreeMap<Location, Image>,
-    /// Names that files went by, and those they go by now; to be told.
-    renamed: BTreeSet<Location>,
+    /// What the client was not told of yet.
+    untold: Untold,
     keeping: Option<kept::Keeping>,
     /// What commands do to files.
     commands: commands::Commands,
@@ -69,6 +73,12 @@ struct Watching {
     touched: BTreeSet<Location>,
 }
 
+impl Untold {
+    fn len(&self) -> usize {
+        self.hunks.len() + self.moved.len()
+    }
+}
+
 /// Documents that are being changed by us; released when dropped.
 pub struct Held {
     review: Review,
@@ -77,11 +87,11 @@ pub struct Held {
 
 /// Files that something happened to.
 #[derive(Default)]
-pub struct Changed {
-    /// Their hunks are others, or in another state.
-    pub hunks: BTreeSet<Location>,
+struct Untold {
+    /// Their hunks are others, or in another state, or go by another name.
+    hunks: BTreeSet<Location>,
     /// Their hunks may be elsewhere.
-    pub moved: BTreeSet<Location>,
+    moved: BTreeSet<Location>,
 }
 
 /// What the agent did to a file.
@@ -116,6 +126,7 @@ impl Review {
             watching: Mutex::default(),
             touched: Notify::new(),
             unsaved: AtomicBool::new(false),
+            telling: Mutex::default(),
             writing: Mutex::default(),
         }))
     }
@@ -146,51 +157,44 @@ impl Review {
         }
     }
 
-    /// Waits for changes of documents with hunks.
+    /// Waits for changes of documents with hunks, or for something that is to be told.
     pub async fn touched(&self) {
         self.0.touched.notified().await;
     }
 
-    /// Follows the documents that were touched.
-    pub fn follow_touched(&self) -> Changed {
-        let mut table = self.table();
-        let touched = std::mem::take(&mut self.watching().touched);
-        let mut changed = Changed::default();
-        changed.hunks.append(&mut table.renamed);
-        for location in touched {
-            if table.held.contains_key(&location) {
-                // Whoever holds it tells.
-                continue;
-            }
-            match table.follow(&self.0.vfs, &location) {
-                None => {}
-                Some(Edited::Moved) => drop(changed.moved.insert(location)),
-                Some(Edited::Hunks) => drop(changed.hunks.insert(location)),
-            }
-        }
-        self.count(&table);
-        changed
+    /// Held by who tells the client, from before taking what is untold until it is on its way.
+    pub fn telling(&self) -> MutexGuard<'_, ()> {
+        self.0.telling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Follows everything the ledger knows of; gives the documents whose hunks changed.
-    pub fn follow_all(&self) -> BTreeSet<Location> {
+    /// Follows the documents that were touched.
+    pub fn follow_touched(&self) {
         let mut table = self.table();
+        let touched = std::mem::take(&mut self.watching().touched);
+        self.follow(&mut table, touched);
+    }
+
+    /// Follows everything the ledger knows of.
+    pub fn follow_all(&self) {
+        let mut table = self.table();
+        let untold = table.untold.len();
         table.name_as_open(&self.0.vfs);
-        if !table.renamed.is_empty() {
-            self.0.touched.notify_one();
-        }
         let all: BTreeSet<Location> =
             table.ledger.tracked().chain(table.commands.awaited()).cloned().collect();
-        let mut changed = BTreeSet::new();
-        for location in all {
-            if !table.held.contains_key(&location)
-                && table.follow(&self.0.vfs, &location) == Some(Edited::Hunks)
-            {
-                changed.insert(location);
+        self.follow(&mut table, all);
+        if table.untold.len() > untold {
+            self.0.touched.notify_one();
+        }
+    }
+
+    fn follow(&self, table: &mut Table, locations: BTreeSet<Location>) {
+        for location in locations {
+            // One that is held is followed once it is let go.
+            if !table.held.contains_key(&location) {
+                table.follow(&self.0.vfs, &location);
             }
         }
-        self.count(&table);
-        changed
+        self.count(table);
     }
 
     /// Holds documents that are about to be changed.
@@ -247,6 +251,7 @@ impl Held {
             }
         }
         table.go_on(location, edit);
+        table.untold.hunks.insert(location.clone());
         self.review.count(&table);
     }
 
@@ -265,6 +270,7 @@ impl Held {
         if let Some(edit) = edit {
             table.go_on(location, edit);
         }
+        table.untold.hunks.insert(location.clone());
         self.review.count(&table);
     }
 
@@ -326,6 +332,29 @@ impl Drop for Held {
 }
 
 impl Table {
+    /// Takes the files whose hunks are to be told now.
+    pub fn take_changed(&mut self) -> BTreeSet<Location> {
+        let changed = std::mem::take(&mut self.untold.hunks);
+        self.untold.moved.retain(|it| !changed.contains(it));
+        changed
+    }
+
+    /// Takes the files whose hunks are to be told once the person pauses, for being elsewhere only.
+    pub fn take_moved(&mut self) -> BTreeSet<Location> {
+        std::mem::take(&mut self.untold.moved)
+    }
+
+    /// Whether the person's typing moved hunks that were not told since.
+    pub fn has_moved(&self) -> bool {
+        !self.untold.moved.is_empty()
+    }
+
+    /// All that is pending is to be told, as to a client that knows of nothing.
+    pub fn tell_all(&mut self) {
+        let pending = self.ledger.list().into_iter().map(|view| view.file);
+        self.untold.hunks.extend(pending);
+    }
+
     /// One file has one name: where it is open, the document's.
     fn name_as_open(&mut self, vfs: &Vfs) {
         let closed = self.ledger.tracked().filter(|it| !vfs.is_open(it));
@@ -365,11 +394,19 @@ impl Table {
         if let Some(image) = self.before.remove(from) {
             self.before.insert(to.clone(), image);
         }
-        self.renamed.extend([from.clone(), to.clone()]);
+        self.untold.hunks.extend([from.clone(), to.clone()]);
     }
 
     /// Takes over what happened to a file since the last look, if anything did.
-    fn follow(&mut self, vfs: &Vfs, location: &Location) -> Option<Edited> {
+    fn follow(&mut self, vfs: &Vfs, location: &Location) {
+        match self.take_over(vfs, location) {
+            None => {}
+            Some(Edited::Moved) => drop(self.untold.moved.insert(location.clone())),
+            Some(Edited::Hunks) => drop(self.untold.hunks.insert(location.clone())),
+        }
+    }
+
+    fn take_over(&mut self, vfs: &Vfs, location: &Location) -> Option<Edited> {
         if self.ledger.current(location).is_none() {
             return self.take_awaited(vfs, location);
         }
@@ -407,6 +444,11 @@ impl Table {
     fn follow_open(&mut self, vfs: &Vfs, location: &Location, open: &Snapshot) -> Option<Edited> {
         let Source::Buffer { generation, .. } = open.source else { return None };
         if self.followed.get(location) == Some(&generation) {
+            return None;
+        }
+        let is_known = self.ledger.current(location).is_some_and(|it| *it == open.rope);
+        if is_known && !self.followed.contains_key(location) {
+            self.followed.insert(location.clone(), generation);
             return None;
         }
         let before = self.ledger.rev();

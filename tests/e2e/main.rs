@@ -35,6 +35,7 @@ mod processes;
 mod random_edits;
 mod review;
 mod review_files;
+mod review_told;
 mod scenarios;
 mod search;
 mod sessions;

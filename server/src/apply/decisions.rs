@@ -96,7 +96,7 @@ impl LspEditor {
                 }
             }
         }
-        parts.publish(&picked.into_keys().collect());
+        parts.publish();
         let rev = parts.review.table().ledger.rev();
         let undo_token = format!("undo-{token}");
         let told = told.messages(comment);
@@ -136,7 +136,7 @@ impl LspEditor {
                 text.push_str(&format!(" {}", part.file));
             }
         }
-        parts.publish(&files.into_iter().map(|part| part.file).collect());
+        parts.publish();
         match failed {
             None => Ok(Undone {
                 result: ReviewUndoResult { rev: parts.review.table().ledger.rev() },

@@ -1,7 +1,5 @@
 //! Files that a command changed: kept for undo, entered as pending.
 
-use std::collections::BTreeSet;
-
 use agent::editor::{Found, FoundFile, FoundOutcome, Side};
 use tokio::task::spawn_blocking;
 use vfs::{Location, Undo};
@@ -15,7 +13,6 @@ impl Parts {
         let Found { session, call, files } = found;
         let origin = review::Origin::of(&session, &call);
         let mut outcomes = Vec::with_capacity(files.len());
-        let mut touched = BTreeSet::new();
         for file in files {
             let location = self.document_of(&file.location);
             let _lock = self.locks.take([&location]).await;
@@ -32,9 +29,8 @@ impl Parts {
             drop(held);
             self.record((&session, &call), moments).await;
             outcomes.push(outcome);
-            touched.insert(location);
         }
-        self.publish(&touched);
+        self.publish();
         outcomes
     }
 

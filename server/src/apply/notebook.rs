@@ -135,7 +135,7 @@ impl Parts {
             }
         };
         drop(held);
-        self.publish(&old.into_iter().chain([cell.clone()]).collect());
+        self.publish();
         let kept = self.keep_notebook(&notebook, shown.was, approval).await;
         let after = changes.apply(&before);
         Ok(Applied { files: vec![AppliedFile { location: cell, before, after, changes, kept }] })

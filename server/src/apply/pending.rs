@@ -1,4 +1,6 @@
 //! Telling the client of pending hunks, in its own protocol or in plain LSP.
+//!
+//! Invariant: what the ledger notes as untold is taken and told here alone, each change once.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -10,7 +12,7 @@ use vfs::Location;
 
 use super::{LspEditor, Parts};
 use crate::review::wire::Wire;
-use crate::review::{bounds, plain};
+use crate::review::{Table, bounds, plain};
 
 /// How long changes gather before they are told: shorter than a glance, longer than a burst of
 /// keys.
@@ -31,30 +33,28 @@ impl LspEditor {
             let first = Arc::clone(&parts);
             let listing = spawn_blocking(move || {
                 first.review.follow_all();
-                first.pending_files()
+                first.review.table().tell_all();
+                first.publish();
             });
-            if let Ok(files) = listing.await
-                && !files.is_empty()
-            {
-                parts.publish(&files);
+            if let Err(error) = listing.await {
+                tracing::error!(%error, "pending changes from before could not be told");
             }
-            let mut moved = BTreeSet::new();
             loop {
                 let touched = parts.review.touched();
-                if moved.is_empty() {
+                if !parts.review.table().has_moved() {
                     touched.await;
                 } else if tokio::time::timeout(PAUSE, touched).await.is_err() {
-                    parts.publish(&std::mem::take(&mut moved));
+                    parts.tell(Table::take_moved);
                     continue;
                 }
                 tokio::time::sleep(GATHER).await;
                 let following = Arc::clone(&parts);
-                let followed = spawn_blocking(move || following.review.follow_touched());
-                let Ok(changed) = followed.await else { continue };
-                moved.extend(changed.moved);
-                if !changed.hunks.is_empty() {
-                    moved.retain(|it| !changed.hunks.contains(it));
-                    parts.publish(&changed.hunks);
+                let followed = spawn_blocking(move || {
+                    following.review.follow_touched();
+                    following.publish();
+                });
+                if let Err(error) = followed.await {
+                    tracing::error!(%error, "changes of documents could not be followed");
                 }
             }
         });
@@ -105,21 +105,27 @@ impl Parts {
         Wire { uris: &self.uris, counting: self.client.counting, vfs: &self.vfs }
     }
 
-    pub(super) fn pending_files(&self) -> BTreeSet<Location> {
-        self.review.table().ledger.list().into_iter().map(|view| view.file).collect()
+    /// Tells the client of hunks that changed, whoever found that out, and keeps them for the next
+    /// start.
+    pub(super) fn publish(&self) {
+        self.tell(Table::take_changed);
     }
 
-    /// Tells the client of the hunks of these files, and keeps them for the next start.
-    pub(super) fn publish(&self, changed: &BTreeSet<Location>) {
-        self.review.save_soon();
-        self.tell_waits();
+    fn tell(&self, take: fn(&mut Table) -> BTreeSet<Location>) {
+        let _turn = self.review.telling();
         let (rev, files) = {
-            let table = self.review.table();
+            let mut table = self.review.table();
+            let changed = take(&mut table);
+            if changed.is_empty() {
+                return;
+            }
             let wire = self.wire();
             let files: Vec<ReviewFile> =
                 changed.iter().map(|location| wire.file_at(&table, location)).collect();
             (table.ledger.rev(), files)
         };
+        self.review.save_soon();
+        self.tell_waits();
         if self.client.reviews() {
             self.tell_hunks(rev, files);
         } else {

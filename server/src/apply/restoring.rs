@@ -94,7 +94,7 @@ impl LspEditor {
             kept.pop_first();
         }
         drop(kept);
-        parts.finish(restored, files.into_keys().collect())
+        parts.finish(restored)
     }
 
     /// Takes a restore back; the hunks there were come back too.
@@ -114,7 +114,7 @@ impl LspEditor {
             let hunks = Hunks::Return(memories.get(location), &origin);
             parts.restore_file(location, steps, hunks, &mut restored).await;
         }
-        parts.finish(restored, files.into_keys().collect())
+        parts.finish(restored)
     }
 }
 
@@ -198,8 +198,8 @@ impl Parts {
         }
     }
 
-    fn finish(&self, mut restored: Restored, files: BTreeSet<Location>) -> Restored {
-        self.publish(&files);
+    fn finish(&self, mut restored: Restored) -> Restored {
+        self.publish();
         restored.taken.sort_unstable();
         restored.rev = self.review.table().ledger.rev();
         restored

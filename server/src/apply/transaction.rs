@@ -1,7 +1,6 @@
 //! A transaction over several files: everything is checked, then closed files are written in one
 //! commit, then open documents are changed one by one; a failure takes back what was done.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use agent::editor::{Applied, AppliedFile, ApplyError, Approval, FileOp, Kept, Transaction};
@@ -74,7 +73,7 @@ impl Parts {
         };
         drop(held);
         self.record((&session, &call), moments(&locations, &steps, &done)).await;
-        self.publish(&locations.iter().chain(&moved).cloned().collect());
+        self.publish();
         Ok(self.settle(locations, steps, done, approval).await)
     }
 
@@ -263,7 +262,7 @@ impl Parts {
                 let stays = of_text(&location, &landed.before, &landed.changes);
                 let call = origin.calls.first().map(String::as_str).unwrap_or_default();
                 self.record((&origin.session, call), vec![stays]).await;
-                self.publish(&BTreeSet::from([location.clone()]));
+                self.publish();
                 kept = Some(location);
             }
         }

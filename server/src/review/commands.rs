@@ -73,6 +73,7 @@ impl Held {
                 outcome
             }
         };
+        table.untold.hunks.insert(location.clone());
         self.review.count(&table);
         outcome
     }
