@@ -49,6 +49,12 @@ pub enum Told {
     AfterAnswer,
     /// All changes, typed ones too, are held back this long (a debounce), or until the next request.
     Debounced(Duration),
+    /// An edit of many places is told in about so many parts, from the bottom up, half of them before the answer.
+    InParts {
+        count: usize,
+        /// Whether the person writes at the end of the document after each.
+        typing: bool,
+    },
 }
 
 /// How the person answers a permission request.

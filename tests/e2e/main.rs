@@ -28,6 +28,7 @@ mod lifecycle;
 mod model;
 mod notebook;
 mod order;
+mod parts;
 mod patch;
 mod permissions;
 mod positions;

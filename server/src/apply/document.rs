@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use agent::editor::ApplyError;
 use serde_json::{Value, json};
-use text::{ChangeSet, Edit, Landing, Overlap, Rope};
+use text::{Arrival, ChangeSet, Edit, Landing, Overlap, Rope};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use vfs::{Encoding, Location, Snapshot, Source, Vfs};
@@ -31,6 +31,10 @@ const ECHO: Duration = Duration::from_secs(3);
 /// The same where the document has gone on without the edit, so that it was probably skipped. Such
 /// a version cannot be applied late: the editor would see that it is old.
 const ECHO_WHEN_SKIPPED: Duration = Duration::from_millis(800);
+/// How long after the last part of an edit that is told in several the next may take.
+const NEXT_PART: Duration = Duration::from_secs(3);
+/// How long after its first attempt an edit is not tried again, whatever the editor says and tells.
+const LAST_ATTEMPT: Duration = Duration::from_secs(40);
 /// How long a text that makes no sense may take to become one that does.
 const ECHO_WHEN_CONFUSED: Duration = Duration::from_millis(300);
 /// How long after a refusal to wait for the change that explains it.
@@ -70,11 +74,20 @@ enum Outcome {
     NotIn(Option<String>),
     /// In the wrong place; the change puts it right.
     Misplaced(Snapshot, ChangeSet),
+    /// A part only, and no more comes; the change is the rest.
+    Partly(Snapshot, ChangeSet),
     /// Cannot be told.
     Unclear(Snapshot),
     /// The editor says nothing; sent again, the edit might be made twice.
     Unanswered,
     Closed,
+}
+
+/// What the document store has shown of an edit since it was sent.
+struct Watched {
+    arrival: Arrival,
+    /// The generation up to which it was looked at.
+    seen: u64,
 }
 
 /// Why an edit counts as not applied.
@@ -114,7 +127,11 @@ impl Parts {
         let mut reason = None;
         let mut last_seen = None;
         let mut undisturbed = 0;
+        let begun = Instant::now();
         for _ in 0..ATTEMPTS_WHILE_TYPING {
+            if begun.elapsed() > LAST_ATTEMPT {
+                break;
+            }
             if cancelled.is_cancelled() && first.is_none() {
                 return Err(ApplyError::Cancelled);
             }
@@ -138,6 +155,11 @@ impl Parts {
                     tracing::warn!(%location, "the editor applied an edit in the wrong place");
                     first.get_or_insert(fitted);
                     (base, changes) = (now, repair);
+                }
+                Outcome::Partly(now, rest) => {
+                    tracing::warn!(%location, "the editor made a part of an edit");
+                    first.get_or_insert(fitted);
+                    (base, changes) = (now, rest);
                 }
                 Outcome::Unclear(now) => return Err(stale(&now, &touched(&fitted.ours))),
                 Outcome::Unanswered => {
@@ -198,21 +220,27 @@ impl Parts {
         let change = json!({"textDocument": document, "edits": edits});
         self.vfs.expect_ours(location, fitted.ours.apply(&fitted.now.rope));
         let mut generation = self.vfs.watch(location);
+        let arrival = Arrival::new(&fitted.now.rope, &fitted.ours);
+        let mut watched = Watched { arrival, seen: fitted.generation };
         let answer = tokio::select! {
             answer = self.apply_edit(label, change, cancelled) => answer,
-            () = self.landed_unanswered(location, fitted) => Ok(()),
+            () = self.landed_unanswered(location, &mut watched) => Ok(()),
         };
         match answer {
-            Ok(()) => self.watch_landing(location, fitted, &mut generation).await,
+            Ok(()) => self.watch_landing(location, fitted, &mut watched, &mut generation).await,
             Err(denial) => {
                 // The refusal may have to do with typing that is still on its way, and an edit that
                 // was withdrawn may be in all the same.
                 let explained = generation.wait_for(|now| *now > fitted.generation);
                 let _ = timeout(EXPLANATION, explained).await;
-                match self.judge(location, fitted) {
+                match self.judge(location, &mut watched) {
                     None => Outcome::Closed,
                     Some((now, Landing::Exact | Landing::With { .. })) => Outcome::Landed(now),
                     Some((now, Landing::Misplaced { repair })) => Outcome::Misplaced(now, repair),
+                    Some((_, Landing::Partly { .. })) => {
+                        // The others may be on their way.
+                        self.watch_landing(location, fitted, &mut watched, &mut generation).await
+                    }
                     Some((_, Landing::NotYet { .. } | Landing::Conflict)) => match denial {
                         Denial::Silence => Outcome::Unanswered,
                         Denial::Said(_) | Denial::Cancelled => {
@@ -225,11 +253,12 @@ impl Parts {
     }
 
     /// Ends a while after the edit is in the document: an editor that made it need not say so.
-    async fn landed_unanswered(&self, location: &Location, fitted: &Fitted) {
+    async fn landed_unanswered(&self, location: &Location, watched: &mut Watched) {
         let mut generation = self.vfs.watch(location);
         loop {
             generation.borrow_and_update();
-            if let Some((_, Landing::Exact | Landing::With { .. })) = self.judge(location, fitted) {
+            if let Some((_, Landing::Exact | Landing::With { .. })) = self.judge(location, watched)
+            {
                 return tokio::time::sleep(BELATED_ANSWER).await;
             }
             if generation.changed().await.is_err() {
@@ -267,12 +296,15 @@ impl Parts {
         &self,
         location: &Location,
         fitted: &Fitted,
+        watched: &mut Watched,
         generation: &mut tokio::sync::watch::Receiver<u64>,
     ) -> Outcome {
         let answered = Instant::now();
+        let mut parts_left = usize::MAX;
+        let mut last_part = Duration::ZERO;
         loop {
             generation.borrow_and_update();
-            let (patience, otherwise) = match self.judge(location, fitted) {
+            let (patience, otherwise) = match self.judge(location, watched) {
                 None => return Outcome::Closed,
                 Some((now, Landing::Exact | Landing::With { .. })) => return Outcome::Landed(now),
                 Some((now, Landing::Misplaced { repair })) => {
@@ -282,6 +314,17 @@ impl Parts {
                     let skipped = !theirs.is_identity() && fitted.version > 0;
                     let patience = if skipped { ECHO_WHEN_SKIPPED } else { ECHO };
                     (patience, Outcome::NotIn(None))
+                }
+                Some((now, Landing::Partly { left, rest })) => {
+                    if left < parts_left {
+                        (parts_left, last_part) = (left, answered.elapsed());
+                    }
+                    let patience = (last_part + NEXT_PART).min(ANSWER);
+                    let partly = match rest {
+                        Some(rest) => Outcome::Partly(now, rest),
+                        None => Outcome::Unclear(now),
+                    };
+                    (patience, partly)
                 }
                 Some((now, Landing::Conflict)) => (ECHO_WHEN_CONFUSED, Outcome::Unclear(now)),
             };
@@ -295,10 +338,18 @@ impl Parts {
         }
     }
 
-    fn judge(&self, location: &Location, fitted: &Fitted) -> Option<(Snapshot, Landing)> {
+    fn judge(&self, location: &Location, watched: &mut Watched) -> Option<(Snapshot, Landing)> {
         let now = self.vfs.open_snapshot(location)?;
-        let history = self.vfs.changes_since(location, fitted.generation).unwrap_or_default();
-        let landing = text::landed(&fitted.now.rope, &fitted.ours, &now.rope, &history);
+        if let Source::Buffer { generation, .. } = now.source
+            && let Some(mut steps) = self.vfs.steps_since(location, watched.seen)
+        {
+            steps.retain(|step| step.generation <= generation);
+            for told in steps.chunk_by(|a, b| a.generation == b.generation) {
+                watched.arrival.take(told.iter().map(|step| step.changes.clone()).collect());
+            }
+            watched.seen = generation;
+        }
+        let landing = watched.arrival.judge(&now.rope);
         Some((now, landing))
     }
 }
@@ -315,9 +366,9 @@ pub(super) fn rebased(
             // No changes at all, or the steps in between where they are still known.
             let steps = vfs.steps_since(&base.location, from);
             steps.map(|steps| {
-                let nothing = ChangeSet::identity(base.rope.len_bytes());
                 let until_now = steps.into_iter().filter(|step| step.generation <= to);
-                until_now.fold(nothing, |all, step| all.compose(step.changes))
+                let all = ChangeSet::compose_all(until_now.map(|step| step.changes).collect());
+                all.unwrap_or_else(|| ChangeSet::identity(base.rope.len_bytes()))
             })
         }
         (Source::Disk, _) | (_, Source::Disk) => None,

@@ -35,6 +35,8 @@ enum Reaction {
     ApplyThenType(usize, &'static str),
     /// Applies it and never says so.
     ApplyWithoutAnswer,
+    /// Makes the lower half of the edit's places, then the person types.
+    ApplyHalfThenType(usize, &'static str),
 }
 
 /// An editor with open documents behind a real outbox.
@@ -219,6 +221,11 @@ impl Screen {
                 self.apply(&place, edits());
                 self.types(&place, at, text);
             }
+            Reaction::ApplyHalfThenType(at, text) => {
+                let edits = edits();
+                self.apply(&place, &edits[edits.len() / 2..]);
+                self.types(&place, at, text);
+            }
             Reaction::ApplyWithoutAnswer => {
                 self.apply(&place, edits());
                 return None;
@@ -324,6 +331,25 @@ async fn an_edit_the_editor_pretends_to_apply_is_sent_again() {
     desk.reactions(&[Reaction::Skip]);
     desk.apply(Approval::Policy, vec![desk.modify(&place, "one", "1")]).await.unwrap();
     check_text(&desk, &place, "1\n");
+}
+
+#[tokio::test]
+async fn what_an_editor_leaves_out_of_an_edit_is_sent_again() {
+    let before = "one\ntwo\nthree\nfour\n";
+    let desk = Desk::new(full());
+    let place = desk.open("a.txt", before);
+    desk.reactions(&[Reaction::ApplyHalfThenType(0, "typed\n")]);
+    let base = desk.vfs.snapshot(&place).unwrap();
+    let edits = [(0, "one"), (4, "two"), (8, "three"), (14, "four")];
+    let edits = edits.map(|(at, old)| Edit::new(at..at + old.len(), old.to_uppercase()));
+    let changes = ChangeSet::new(before.len(), edits.to_vec()).unwrap();
+    let op = FileOp::Modify { base: Box::new(base), changes: changes.clone() };
+    let applied = desk.apply(Approval::Policy, vec![op]).await.unwrap();
+    check_text(&desk, &place, "typed\nONE\nTWO\nTHREE\nFOUR\n");
+    assert_eq!(applied.files[0].changes, changes);
+    let sent = desk.asked("workspace/applyEdit");
+    let counts = sent.iter().map(|it| it["edit"]["documentChanges"][0]["edits"].as_array());
+    assert_eq!(counts.map(|it| it.unwrap().len()).collect::<Vec<_>>(), [4, 2]);
 }
 
 #[tokio::test]

@@ -187,7 +187,9 @@ impl State {
         }
         match self.manner.told {
             Told::Debounced(delay) if !self.untold.is_empty() => Some(delay),
-            Told::Debounced(_) | Told::BeforeAnswer | Told::AfterAnswer => None,
+            Told::Debounced(_) | Told::BeforeAnswer | Told::AfterAnswer | Told::InParts { .. } => {
+                None
+            }
         }
     }
 
@@ -242,12 +244,19 @@ impl State {
                 return self.send(json!({ "id": id, "error": error }));
             }
         };
-        if self.manner.told == Told::BeforeAnswer {
-            self.tell();
+        match self.manner.told {
+            Told::BeforeAnswer => self.tell(),
+            Told::InParts { .. } => {
+                let later = self.untold.split_off(self.untold.len() / 2);
+                self.tell();
+                self.untold = later;
+            }
+            Told::AfterAnswer | Told::Debounced(_) => {}
         }
         self.send(json!({ "id": id, "result": result }));
-        if self.manner.told == Told::AfterAnswer {
-            self.tell();
+        match self.manner.told {
+            Told::AfterAnswer | Told::InParts { .. } => self.tell(),
+            Told::BeforeAnswer | Told::Debounced(_) => {}
         }
     }
 
@@ -311,8 +320,7 @@ impl State {
                         continue;
                     }
                     self.open_from_disk(&uri);
-                    let change = self.change_keeping_line_endings(&uri, &operation["edits"]);
-                    self.untold.push(change);
+                    self.change_keeping_line_endings(&uri, &operation["edits"]);
                 }
             }
         }
@@ -342,7 +350,7 @@ impl State {
     }
 
     /// Both real editors keep a CRLF document CRLF whatever the edit says.
-    fn change_keeping_line_endings(&mut self, uri: &str, edits: &Value) -> Value {
+    fn change_keeping_line_endings(&mut self, uri: &str, edits: &Value) {
         let crlf = self.documents[uri].line_ending() == "crlf";
         let mut edits = edits.as_array().cloned().unwrap_or_default();
         for edit in edits.iter_mut().filter(|_| crlf) {
@@ -353,7 +361,21 @@ impl State {
                 .replace('\n', "\r\n");
             edit["newText"] = json!(text);
         }
-        self.change(uri, &edits)
+        let Told::InParts { count, typing } = self.manner.told else {
+            let change = self.change(uri, &edits);
+            return self.untold.push(change);
+        };
+        for part in edits.chunks(edits.len().div_ceil(count).max(1)).rev() {
+            let told = self.change(uri, part);
+            self.untold.push(told);
+            if typing {
+                let document = &self.documents[uri];
+                let end = document.position(document.text.len(), self.manner.columns);
+                let typed = json!({ "range": { "start": end, "end": end }, "newText": "." });
+                let told = self.change(uri, &[typed]);
+                self.untold.push(told);
+            }
+        }
     }
 }
 

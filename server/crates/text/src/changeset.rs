@@ -210,6 +210,23 @@ impl ChangeSet {
         out.finish()
     }
 
+    /// Changes that follow each other, as one; `None` where there are none. The cost grows with the
+    /// sum of their sizes times the logarithm of their number.
+    pub fn compose_all(mut changes: Vec<ChangeSet>) -> Option<ChangeSet> {
+        while changes.len() > 1 {
+            let mut halved = Vec::with_capacity(changes.len().div_ceil(2));
+            let mut each = changes.into_iter();
+            while let Some(first) = each.next() {
+                halved.push(match each.next() {
+                    Some(next) => first.compose(next),
+                    None => first,
+                });
+            }
+            changes = halved;
+        }
+        changes.pop()
+    }
+
     /// This change made to apply after `over`; both start from the same text. Where both insert at
     /// one place, `over`'s text comes first.
     ///

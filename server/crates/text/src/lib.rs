@@ -4,6 +4,7 @@
 //! types; nothing here panics on input. Rope lines end at `\n` only (ropey's LF-only line index).
 
 pub mod anchors;
+pub mod arrival;
 pub mod between;
 pub mod changeset;
 pub mod diff;
@@ -15,6 +16,7 @@ mod pieces;
 pub mod position;
 pub mod verify;
 
+pub use arrival::Arrival;
 pub use changeset::{Bias, ChangeError, ChangeSet, Edit, Overlap};
 pub use lines::{LineEnding, LineEndings, in_endings_of, to_ending};
 pub use position::{LineBreaks, Position, Unit, has_lone_cr, offset_at, position_at};

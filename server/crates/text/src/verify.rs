@@ -4,6 +4,7 @@
 //! The texts decide, never the form of a report: each text on the way is compared with what our
 //! edit would have made of the one before. Whatever cannot be told apart is a conflict.
 
+use crate::arrival::Arrival;
 use crate::changeset::{ChangeSet, Edit};
 use crate::lines::{LineEnding, to_ending};
 use crate::position::{LineBreaks, Unit, offset_at, position_at};
@@ -26,6 +27,14 @@ pub enum Landing {
         /// The person's changes over the base; they lead to the present text.
         theirs: ChangeSet,
     },
+    /// Some parts of the edit are in, and nothing stands against the others.
+    Partly {
+        /// How many they are.
+        left: usize,
+        /// The others, over the present text; `None` where the history is too long to be sure that
+        /// they were not made in the wrong place.
+        rest: Option<ChangeSet>,
+    },
     /// The edit was applied where its text no longer was.
     Misplaced {
         /// Applied to the present text, gives the base with the person's changes and the edit in
@@ -40,21 +49,13 @@ pub enum Landing {
 /// every content change since `base` in order; where it is empty or does not lead to `now`, the
 /// regions that `ours` changes decide.
 pub fn landed(base: &Rope, ours: &ChangeSet, now: &Rope, history: &[ChangeSet]) -> Landing {
-    let expected = ours.apply(base);
-    if expected == *now {
-        return Landing::Exact;
-    }
-    if ours.is_identity() {
-        return Landing::With { theirs: ChangeSet::between(base, now) };
-    }
-    match texts_along(base, history).filter(|texts| texts.last() == Some(now)) {
-        Some(texts) => Trail { ours, expected: &expected, texts: &texts, history }.judge(),
-        None => by_texts(base, ours, &expected, now),
-    }
+    let mut arrival = Arrival::new(base, ours);
+    history.iter().for_each(|change| arrival.take(vec![change.clone()]));
+    arrival.judge(now)
 }
 
 /// Decides without a history, for our edit as it is and with either line ending.
-fn by_texts(base: &Rope, ours: &ChangeSet, expected: &Rope, now: &Rope) -> Landing {
+pub(crate) fn by_texts(base: &Rope, ours: &ChangeSet, expected: &Rope, now: &Rope) -> Landing {
     if base == now {
         return Landing::NotYet { theirs: ChangeSet::identity(base.len_bytes()) };
     }
@@ -68,20 +69,10 @@ fn by_texts(base: &Rope, ours: &ChangeSet, expected: &Rope, now: &Rope) -> Landi
                 return Landing::With { theirs: ChangeSet::between(expected, now) };
             }
             not_yet @ Landing::NotYet { .. } => return not_yet,
-            Landing::Misplaced { .. } | Landing::Conflict => {}
+            Landing::Partly { .. } | Landing::Misplaced { .. } | Landing::Conflict => {}
         }
     }
     Landing::Conflict
-}
-
-/// The base and the text after each change; `None` where the changes do not follow each other.
-fn texts_along(base: &Rope, history: &[ChangeSet]) -> Option<Vec<Rope>> {
-    let mut texts = vec![base.clone()];
-    for change in history {
-        let last = texts.last().filter(|text| text.len_bytes() == change.len_before())?;
-        texts.push(change.apply(last));
-    }
-    Some(texts)
 }
 
 /// An edit as an editor may have applied it to one of the texts.
@@ -91,16 +82,18 @@ struct Attempt {
     right: Option<ChangeSet>,
 }
 
-struct Trail<'a> {
-    ours: &'a ChangeSet,
-    expected: &'a Rope,
+/// Every text on the way, looked at for one that our edit made of another.
+pub(crate) struct Trail<'a> {
+    pub ours: &'a ChangeSet,
+    pub expected: &'a Rope,
     /// One more than `history`, from the base to the present text.
-    texts: &'a [Rope],
-    history: &'a [ChangeSet],
+    pub texts: &'a [Rope],
+    pub history: &'a [ChangeSet],
 }
 
 impl Trail<'_> {
-    fn judge(&self) -> Landing {
+    /// What became of our edit where one of the texts shows it.
+    pub fn judge(&self) -> Option<Landing> {
         let mut theirs = ChangeSet::identity(self.texts[0].len_bytes());
         for (from, change) in self.history.iter().enumerate() {
             for attempt in self.attempts(from, &theirs) {
@@ -109,15 +102,13 @@ impl Trail<'_> {
                 let until =
                     self.texts[from + 1..].iter().position(same).map(|index| from + 1 + index);
                 if let Some(until) = until.filter(|_| result != self.texts[from]) {
-                    return self.judge_run(from..until, &attempt).unwrap_or(Landing::Conflict);
+                    let landing = self.judge_run(from..until, &attempt);
+                    return Some(landing.unwrap_or(Landing::Conflict));
                 }
             }
             theirs = theirs.compose(change.clone());
         }
-        if self.ours.edits().iter().any(|edit| holds_text(&theirs, edit)) {
-            return Landing::Conflict;
-        }
-        Landing::NotYet { theirs }
+        None
     }
 
     fn composed(&self, entries: Range<usize>) -> ChangeSet {
@@ -131,7 +122,10 @@ impl Trail<'_> {
         let rebased = self.ours.rebase(theirs).ok();
         let mut places: Vec<ChangeSet> = rebased.iter().cloned().collect();
         if from > 0 {
-            for unit in [Unit::Utf16, Unit::Utf8, Unit::Utf32] {
+            // The units mean the same where every character is a byte.
+            let is_ascii = |text: &Rope| text.len_bytes() == text.len_chars();
+            let units = if is_ascii(base) && is_ascii(text) { 1 } else { 3 };
+            for unit in [Unit::Utf16, Unit::Utf8, Unit::Utf32].into_iter().take(units) {
                 places.extend(
                     literal(base, text, self.ours, unit).filter(|place| !places.contains(place)),
                 );
@@ -194,14 +188,16 @@ fn with_ending(changes: &ChangeSet, ending: Option<LineEnding>) -> ChangeSet {
 
 /// Whether `theirs` brings the text of `edit` to the place where it belongs: our edit in a form
 /// that was not recognised, or a coincidence too good to act on.
-fn holds_text(theirs: &ChangeSet, edit: &Edit) -> bool {
+pub(crate) fn holds_text(theirs: &ChangeSet, edit: &Edit) -> bool {
     let text = edit.text.trim();
-    !text.is_empty()
-        && theirs.edits().iter().any(|their| {
-            their.range.start <= edit.range.end
-                && edit.range.start <= their.range.end
-                && their.text.contains(text)
-        })
+    !text.is_empty() && near(theirs, &edit.range).iter().any(|their| their.text.contains(text))
+}
+
+/// The edits whose ranges touch `range`.
+fn near<'a>(changes: &'a ChangeSet, range: &Range<usize>) -> &'a [Edit] {
+    let edits = changes.edits();
+    let edits = &edits[edits.partition_point(|it| it.range.end < range.start)..];
+    &edits[..edits.partition_point(|it| it.range.start <= range.end)]
 }
 
 /// Decides from the texts alone: whichever of base and expected text differs from the present one
@@ -239,7 +235,7 @@ fn by_regions(base: &Rope, ours: &ChangeSet, expected: &Rope, now: &Rope) -> Lan
 /// Whether a change reaches into `region`. A region without text is one place, and touching it
 /// counts: text put back where we deleted it would otherwise go unseen.
 fn touches(changes: &ChangeSet, region: &Range<usize>) -> bool {
-    changes.edits().iter().any(|edit| {
+    near(changes, region).iter().any(|edit| {
         let Range { start, end } = edit.range;
         if region.is_empty() || start == end {
             let inclusive = region.is_empty();

@@ -235,6 +235,11 @@ proptest! {
                     prop_assert_eq!(repaired, ours.rebase(&typed).unwrap().apply(&early));
                 }
             }
+            // Whoever takes one of our places away has done a part of our work.
+            Landing::Partly { left, rest } => {
+                prop_assert!(*left < ours.edits().len());
+                prop_assert!(rest.iter().all(|rest| rest.len_before() == now.len_bytes()));
+            }
             Landing::Conflict => {}
         }
         if let (Editor::AppliesFirst, Report::OneByOne | Report::Merged) = (editor, form) {
