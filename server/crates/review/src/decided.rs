@@ -6,7 +6,7 @@ use std::ops::Range;
 use text::{ChangeSet, Edit};
 
 use crate::HunkId;
-use crate::file::{Existence, File, Plan};
+use crate::file::{Existence, File, Left, Plan};
 use crate::ledger::Decision;
 use crate::past::{Event, Part, Settled};
 use crate::pieces::{Piece, add_range, make_room, shift, shift_range, slice, without};
@@ -143,8 +143,7 @@ impl File {
 
     /// Puts a piece's old text back; gives where it is and what went.
     fn reject_piece(&mut self, index: usize, piece: &Piece) -> (Range<usize>, String) {
-        let (kept, theirs) = self.kept_text(piece);
-        let new = slice(&self.current, &piece.now);
+        let Left { text: kept, typed: theirs, beside, agents } = self.left(index, piece);
         let start = piece.now.start;
         self.set_base(index, &kept);
         self.set_now(index, &kept);
@@ -155,7 +154,13 @@ impl File {
                 }
             }
         }
-        (start..start + kept.len(), new)
+        let mut added = kept.len();
+        for (at, lines) in beside {
+            let at = shift(at, piece.now.len(), added);
+            self.person_outside(at..at, &lines);
+            added += lines.len();
+        }
+        (start..start + kept.len(), agents)
     }
 
     fn remember(

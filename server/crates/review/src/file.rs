@@ -9,10 +9,9 @@ use std::ops::Range;
 use text::{ChangeSet, Edit, Rope};
 
 use crate::decided::Decided;
+use crate::kept::{Around, Kept, kept};
 use crate::past::{Event, Names, Past};
-use crate::pieces::{
-    Piece, add_range, kept, make_room, shift, shift_range, slice, splice, without,
-};
+use crate::pieces::{Piece, add_range, make_room, shift, shift_range, slice, splice, without};
 use crate::{HunkId, Origin};
 
 /// Whether the file itself came or went.
@@ -42,6 +41,19 @@ pub enum Edited {
     Moved,
     /// A hunk came, went, or is of another state now.
     Hunks,
+}
+
+/// What rejecting a piece leaves.
+#[derive(Default)]
+pub(crate) struct Left {
+    /// In its place.
+    pub text: String,
+    /// Bytes of that which the person wrote.
+    pub typed: Vec<Range<usize>>,
+    /// Lines of theirs beside it, and where in the current text, in order.
+    pub beside: Vec<(usize, String)>,
+    /// What goes, without those lines.
+    pub agents: String,
 }
 
 /// A file with pending or decided changes.
@@ -198,18 +210,80 @@ impl File {
     /// The change that takes hunks out of the current text.
     pub fn reject_changes(&self, hunks: &BTreeSet<HunkId>) -> ChangeSet {
         let len = self.current.len_bytes();
-        let edits = self.pieces.iter().filter(|piece| hunks.contains(&piece.hunk));
-        let edits = edits.map(|piece| Edit::new(piece.now.clone(), self.kept_text(piece).0));
-        ChangeSet::new(len, edits.collect()).unwrap_or_else(|_| ChangeSet::identity(len))
+        let mut edits = Vec::new();
+        for (index, piece) in self.pieces.iter().enumerate() {
+            if hunks.contains(&piece.hunk) {
+                let left = self.left(index, piece);
+                edits.push(Edit::new(piece.now.clone(), left.text));
+                edits.extend(left.beside.into_iter().map(|(at, text)| Edit::new(at..at, text)));
+            }
+        }
+        ChangeSet::new(len, edits).unwrap_or_else(|_| ChangeSet::identity(len))
     }
 
-    /// What rejecting a piece leaves in its place, and which bytes of that the person wrote.
-    pub fn kept_text(&self, piece: &Piece) -> (String, Vec<Range<usize>>) {
-        let (old, new) = (slice(&self.base, &piece.base), slice(&self.current, &piece.now));
+    /// What a piece leaves where all of that is to be in its place.
+    pub fn kept_text(&self, piece: &Piece) -> String {
+        let new = slice(&self.current, &piece.now);
+        let mut kept = self.kept(piece, &new);
+        for lines in std::mem::take(&mut kept.lines) {
+            kept.text.push_str(new.get(lines).unwrap_or_default());
+        }
+        kept.text
+    }
+
+    /// What rejecting a piece leaves.
+    pub fn left(&self, index: usize, piece: &Piece) -> Left {
+        let new = slice(&self.current, &piece.now);
+        let kept = self.kept(piece, &new);
+        let mut left = Left { text: kept.text, typed: kept.typed, ..Left::default() };
+        let mut copied = 0;
+        for lines in kept.lines {
+            let written = new.get(lines.clone()).unwrap_or_default();
+            if let Some(at) = self.line_beside(index, piece, written) {
+                left.beside.push((at, written.to_owned()));
+                left.agents.push_str(new.get(copied..lines.start).unwrap_or_default());
+                copied = lines.end;
+            } else {
+                let start = left.text.len();
+                left.text.push_str(written);
+                add_range(&mut left.typed, start..left.text.len());
+            }
+        }
+        left.agents.push_str(new.get(copied..).unwrap_or_default());
+        left.beside.sort_by_key(|(at, _)| *at);
+        left
+    }
+
+    fn kept(&self, piece: &Piece, new: &str) -> Kept {
+        let old = slice(&self.base, &piece.base);
         let start = piece.now.start;
         let typed: Vec<Range<usize>> =
             piece.typed.iter().map(|range| range.start - start..range.end - start).collect();
-        kept(&old, &new, &typed)
+        let char_at = |at: usize| self.base.get_char(self.base.try_byte_to_char(at).ok()?);
+        let before = self.base.try_byte_to_char(piece.base.start).ok();
+        let before = before.and_then(|at| self.base.get_char(at.checked_sub(1)?));
+        kept(&old, new, &typed, Around { before, after: char_at(piece.base.end) })
+    }
+
+    /// Where lines of the person's belong that cannot stay in a piece: behind the line that it ends
+    /// in; `None` where other pieces are on the way.
+    fn line_beside(&self, index: usize, piece: &Piece, lines: &str) -> Option<usize> {
+        let line = self.current.byte_to_line(piece.now.end.min(self.current.len_bytes()));
+        let next = self.current.try_line_to_byte(line + 1).ok();
+        let newline = next.filter(|at| starts_line(&self.current, *at) && *at > piece.now.end);
+        let at = match (newline, lines.ends_with('\n')) {
+            (Some(newline), true) => newline,
+            (None, true) => return None,
+            (Some(newline), false)
+                if self.current.get_byte(newline.wrapping_sub(2)) == Some(b'\r') =>
+            {
+                newline - 2
+            }
+            (Some(newline), false) => newline - 1,
+            (None, false) => self.current.len_bytes(),
+        };
+        let is_clear = self.pieces.get(index + 1).is_none_or(|next| at <= next.now.start);
+        (is_clear && at > piece.now.end).then_some(at)
     }
 
     /// Replaces the base of a piece and moves the base of those after it.
@@ -282,7 +356,7 @@ impl File {
             let Some(piece) = self.pieces.get(index) else { continue };
             let gone = |it: &Range<usize>| it.start < range.end && range.start < it.end;
             if !range.is_empty() && piece.typed.iter().any(gone) {
-                let (kept, _) = self.kept_text(piece);
+                let kept = self.kept_text(piece);
                 self.set_base(index, &kept);
                 if let Some(piece) = self.pieces.get_mut(index) {
                     piece.typed.clear();

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use text::{ChangeSet, Rope};
+use text::Rope;
 
 use crate::HunkId;
 
@@ -82,27 +82,4 @@ pub(crate) fn add_range(ranges: &mut Vec<Range<usize>>, new: Range<usize>) {
         }
     }
     *ranges = joined;
-}
-
-/// The old text with what the person wrote inside the new one kept: what rejecting leaves, and
-/// which bytes of it are the person's. `typed` are ranges of `new`.
-pub(crate) fn kept(old: &str, new: &str, typed: &[Range<usize>]) -> (String, Vec<Range<usize>>) {
-    let mut theirs = Vec::new();
-    if typed.is_empty() {
-        return (old.to_owned(), theirs);
-    }
-    let mut out = String::with_capacity(old.len());
-    let mut copied = 0;
-    for (edit, placed) in ChangeSet::whole(&Rope::from_str(old), new).placed() {
-        out.push_str(old.get(copied..edit.range.end).unwrap_or_default());
-        copied = edit.range.end;
-        for range in typed {
-            let part = range.start.max(placed.start)..range.end.min(placed.end);
-            let start = out.len();
-            out.push_str(new.get(part).unwrap_or_default());
-            add_range(&mut theirs, start..out.len());
-        }
-    }
-    out.push_str(old.get(copied..).unwrap_or_default());
-    (out, theirs)
 }

@@ -94,7 +94,7 @@ impl File {
         let mut index = 0;
         while let Some(piece) = self.pieces.get(index) {
             let now = slice(&self.current, &piece.now);
-            if !piece.typed.is_empty() && self.kept_text(piece).0 == now {
+            if !piece.typed.is_empty() && self.kept_text(piece) == now {
                 self.set_base(index, &now);
                 self.pieces.remove(index);
             } else {

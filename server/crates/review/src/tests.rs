@@ -228,6 +228,32 @@ fn what_is_typed_inside_a_hunk_survives_its_rejection() {
 }
 
 #[test]
+fn whole_lines_typed_inside_a_hunk_stay_beside_the_line_that_comes_back() {
+    for (line, left) in
+        [("\n  # mine", "main()\n  # mine\nend\n"), ("\n# a\n# b", "main()\n# a\n# b\nend\n")]
+    {
+        let mut desk = Desk::new("main()\nend\n");
+        desk.agent("(", "(\n  x,\n");
+        let at = desk.text.find("x,").unwrap() + 2;
+        desk.types_at(at..at, line);
+        let (text, hunks) = (desk.text.clone(), desk.hunks());
+        let token = desk.decide_all(Decision::Reject);
+        assert_eq!(desk.text, left);
+        desk.undo(token);
+        assert_eq!(desk.text, text);
+        assert_eq!(desk.hunks(), hunks);
+        // The person goes on in their line, and the agent's text comes back all the same.
+        let token = desk.decide_all(Decision::Reject);
+        desk.types("#", "#!");
+        desk.undo(token);
+        assert!(desk.text.contains("#!") && desk.text.contains("x,"), "{}", desk.text);
+        desk.decide_all(Decision::Reject);
+        assert_eq!(desk.text.matches("#!").count(), 1, "{}", desk.text);
+        assert!(desk.text.starts_with("main()"), "{}", desk.text);
+    }
+}
+
+#[test]
 fn typing_beside_a_hunk_is_no_part_of_it() {
     let mut desk = Desk::new(LINES);
     desk.agent("two", "TWO");
@@ -422,6 +448,28 @@ proptest! {
         desk.decide_all(if accept { Decision::Accept } else { Decision::Reject });
         prop_assert_eq!(sorted(&desk.text, |c| c.is_ascii_digit()), sorted(&typed, |_| true));
         prop_assert!(desk.hunks().is_empty());
+    }
+
+    #[test]
+    fn what_is_typed_stays_in_one_piece(
+        old in "[a-e ()\n]{0,20}",
+        new in "[a-e ()\n]{1,20}",
+        around in ("[a-e ()\n]{0,6}", "[a-e ()\n]{0,6}"),
+        typed in "[x-z\n]{0,3}[x-z]",
+        at in any::<prop::sample::Index>(),
+    ) {
+        let (before, after) = around;
+        let text = format!("{before}{old}{after}");
+        let mut desk = Desk::new(&text);
+        desk.agent_edits(vec![Edit::new(before.len()..before.len() + old.len(), new.as_str())]);
+        let at = before.len() + at.index(new.len() + 1);
+        desk.types_at(at..at, &typed);
+        let (shown, hunks) = (desk.text.clone(), desk.hunks());
+        let token = desk.decide_all(Decision::Reject);
+        prop_assert_eq!(desk.text.replacen(&typed, "", 1), text);
+        desk.undo(token);
+        prop_assert_eq!(&desk.text, &shown);
+        prop_assert_eq!(desk.hunks(), hunks);
     }
 
     #[test]
