@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::editor::session::{Called, Session};
 use crate::editor::{Editor, Start};
+use crate::model::{Model, Step};
 use crate::workspace::Workspace;
 
 /// A notebook with a code cell that ran and a text cell.
@@ -243,4 +244,39 @@ fn without_the_marker_only_a_saved_notebook_is_edited_on_disk() {
     let told = edit(&session, json!({ "cell_id": "two", "new_source": "Third" })).err();
     assert!(told.contains("unsaved changes"), "{told}");
     assert_eq!(workspace.read("n.ipynb"), file("print(1)", "Other"));
+}
+
+#[test]
+fn cells_go_back_to_a_checkpoint() {
+    let workspace = workspace();
+    let cell = |mut more: Value| {
+        more["notebook_path"] = json!("n.ipynb");
+        Step::call("NotebookEdit", more)
+    };
+    let model = Model::new([
+        Step::call("Read", json!({ "file_path": "n.ipynb" })),
+        cell(json!({ "cell_id": "one", "new_source": "print(2)" })),
+        Step::text("Done."),
+        cell(
+            json!({ "cell_id": "one", "new_source": "x = 1", "cell_type": "code", "edit_mode": "insert" }),
+        ),
+        cell(json!({ "cell_id": "two", "edit_mode": "delete" })),
+        Step::text("Done."),
+    ]);
+    let editor = Editor::open(&workspace, &model.settings_with(&settings()));
+    open(&editor);
+    let session = editor.session();
+    session.prompt("first");
+    session.prompt("second");
+    assert_eq!(texts(&editor), ["print(2)", "x = 1"]);
+    let listed = editor.request("copydesk/checkpoint/list", json!({ "sessionId": session.id }));
+    let id = |at: usize| listed["checkpoints"][at]["id"].clone();
+    let restore = |id: Value| {
+        let restored = editor.request("copydesk/checkpoint/restore", json!({ "checkpointId": id }));
+        assert_eq!(restored["conflicts"], json!([]), "{restored}");
+    };
+    restore(id(1));
+    assert_eq!(texts(&editor), ["print(2)", "Title"]);
+    restore(id(0));
+    assert_eq!(texts(&editor), ["print(1)", "Title"]);
 }

@@ -20,6 +20,7 @@ use vfs::{Dirty, Location, Snapshot};
 
 use super::Parts;
 use super::document::stale;
+use super::record::{Moment, Was, of_text};
 use crate::notebooks::{Cell, IsOurs, Notebook, Notebooks};
 use crate::review::{Entered, Entry};
 
@@ -135,6 +136,22 @@ impl Parts {
             }
         };
         drop(held);
+        let moment = match &change {
+            CellChange::Replace { .. } => of_text(&cell, &before, &changes),
+            CellChange::Insert { .. } => Moment {
+                file: cell.clone(),
+                before: Was::Nothing,
+                after: Was::Text(changes.apply(&before)),
+                edits: Vec::new(),
+            },
+            CellChange::Delete { .. } => Moment {
+                file: cell.clone(),
+                before: Was::Text(before.clone()),
+                after: Was::Nothing,
+                edits: Vec::new(),
+            },
+        };
+        self.record((&session, &call), vec![moment]).await;
         self.publish();
         let kept = self.keep_notebook(&notebook, shown.was, approval).await;
         let after = changes.apply(&before);

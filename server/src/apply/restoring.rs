@@ -22,6 +22,8 @@ use super::walk::{Link, State, Walked, walk};
 use super::{LspEditor, Parts};
 use crate::review::Held;
 
+/// What the person sees a restore called in their editor's undo.
+const LABEL: &str = "Restore a checkpoint";
 /// Restores whose hunks are remembered for their undo.
 const KEPT_MEMORIES: usize = 20;
 
@@ -267,7 +269,7 @@ impl Parts {
         held: &Held,
         hunks: Hunks<'_>,
     ) -> Result<(Was, Was, Vec<Replaced>), ApplyError> {
-        let carried = self.change_text("Restore a checkpoint", location, changes, held).await;
+        let carried = self.change_text(LABEL, location, changes, held).await;
         match carried.inspect_err(|_| held.failed())? {
             Carried::Document(landed) => {
                 let edit = (&landed.before, &landed.changes);
@@ -311,6 +313,9 @@ impl Parts {
             return Ok(Was::File(image.clone()));
         }
         let text = target.text().cloned().unwrap_or_default();
+        if let Some(back) = self.bring_cell_back(LABEL, location, &text.to_string()).await {
+            return back.map(|()| Was::Text(text));
+        }
         let step = self.plan_create(location, &text.to_string())?;
         let committed = self.commit(step.ops).await?;
         let image = committed.undo.entries.into_iter().find_map(|it| it.after);
@@ -323,6 +328,9 @@ impl Parts {
         now: &State,
         held: &Held,
     ) -> Result<Was, ApplyError> {
+        if let Some(gone) = self.take_cell_away(LABEL, location).await {
+            return gone.map(|()| was(now));
+        }
         if self.vfs.is_open(location) {
             let ours = self.vfs.document(location).is_some_and(|it| it.dirty == Dirty::Ours);
             if ours && self.client.saves() {
@@ -335,7 +343,7 @@ impl Parts {
                     .keep_blob(&bytes)
                     .map_err(|error| refused(location, &error.to_string()))?;
             }
-            self.take_away("Restore a checkpoint", location, held).await?;
+            self.take_away(LABEL, location, held).await?;
             return Ok(image.map_or_else(|| was(now), |it| Was::File(it.image)));
         }
         let path = self.path_of(location, now.image())?;
