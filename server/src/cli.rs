@@ -21,6 +21,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 /// The hidden command that runs the process supervisor.
 pub const SUPERVISE: &str = "supervise";
 
+/// The hidden command that decodes pictures and documents.
+pub const DECODE: &str = agent::DECODE;
+
 /// A coding agent that works on your editor's open buffers.
 #[derive(Parser)]
 #[command(name = "copydesk", version, about, arg_required_else_help = true)]

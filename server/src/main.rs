@@ -24,5 +24,8 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|it| it == cli::SUPERVISE) {
         exec::supervise_main();
     }
+    if std::env::args_os().nth(1).is_some_and(|it| it == cli::DECODE) {
+        media::decode_main();
+    }
     cli::run()
 }

@@ -170,12 +170,13 @@ fn each_dialect_lists_its_tools() {
     }
     expect![[r#"
         claude
-          Read(file_path, offset?, limit?)
+          Read(file_path, offset?, limit?, pages?)
           Write(file_path, content, mode?)
           Edit(file_path, old_string, new_string, replace_all?)
           MultiEdit(file_path, edits)
           Delete(paths, reason)
           NotebookEdit(notebook_path, cell_id?, new_source?, cell_type?, edit_mode?)
+          ViewImage(file_path, label?)
           Grep(pattern, path?, paths?, glob?, includes?, type?, output_mode?, -A?, -B?, -C?, context_lines?, -i?, -n?, multiline?, literal?, head_limit?, offset?, include_ignored?)
           Glob(pattern?, patterns?, path?, include_dirs?, limit?)
           LS(path?, depth?, ignore?)
@@ -184,10 +185,11 @@ fn each_dialect_lists_its_tools() {
           JobList(include_finished?, active_only?, limit?)
           JobKill(job_id, reason?)
         gpt
-          read = Read(file_path, offset?, limit?)
+          read = Read(file_path, offset?, limit?, pages?)
           write = Write(file_path, content, mode?)
           apply_patch = ApplyPatch(patch, file_path?)
           notebook_edit = NotebookEdit(notebook_path, cell_id?, new_source?, cell_type?, edit_mode?)
+          view_image = ViewImage(file_path, label?)
           grep = Grep(pattern, path?, paths?, glob?, includes?, type?, output_mode?, lines_after?, lines_before?, lines_around?, context_lines?, ignore_case?, line_numbers?, multiline?, literal?, head_limit?, offset?, include_ignored?)
           glob = Glob(pattern?, patterns?, path?, include_dirs?, limit?)
           ls = LS(path?, depth?, ignore?)
@@ -196,12 +198,13 @@ fn each_dialect_lists_its_tools() {
           job_list = JobList(include_finished?, active_only?, limit?)
           job_kill = JobKill(job_id, reason?)
         gemini
-          Read(file_path, offset?, limit?)
+          Read(file_path, offset?, limit?, pages?)
           Write(file_path, content, mode?)
           Edit(file_path, old_string, new_string, replace_all?)
           MultiEdit(file_path, edits)
           Delete(paths, reason)
           NotebookEdit(notebook_path, cell_id?, new_source?, cell_type?, edit_mode?)
+          ViewImage(file_path, label?)
           Grep(pattern, path?, paths?, glob?, includes?, type?, output_mode?, -A?, -B?, -C?, context_lines?, -i?, -n?, multiline?, literal?, head_limit?, offset?, include_ignored?)
           Glob(pattern?, patterns?, path?, include_dirs?, limit?)
           LS(path?, depth?, ignore?)
@@ -210,11 +213,12 @@ fn each_dialect_lists_its_tools() {
           JobList(include_finished?, active_only?, limit?)
           JobKill(job_id, reason?)
         local
-          Read(file_path, offset?, limit?)
+          Read(file_path, offset?, limit?, pages?)
           Write(file_path, content, mode?)
           Delete(paths, reason)
           NotebookEdit(notebook_path, cell_id?, new_source?, cell_type?, edit_mode?)
           EditLines(file_path, edits)
+          ViewImage(file_path, label?)
           Grep(pattern, path?, paths?, glob?, includes?, type?, output_mode?, -A?, -B?, -C?, context_lines?, -i?, -n?, multiline?, literal?, head_limit?, offset?, include_ignored?)
           Glob(pattern?, patterns?, path?, include_dirs?, limit?)
           LS(path?, depth?, ignore?)
@@ -228,6 +232,7 @@ fn each_dialect_lists_its_tools() {
           edit = Edit(path, old_string, new_string, replace_all?)
           delete = Delete(paths, reason)
           apply_patch = ApplyPatch(patch)
+          view_image = ViewImage(path, label?)
           grep = Grep(pattern, paths?, includes?, context_lines?)
           glob = Glob(patterns, path?)
           shell = Bash(command, description?, workdir?, yield_time_ms?, run_in_background?, timeout_ms?)
@@ -238,6 +243,7 @@ fn each_dialect_lists_its_tools() {
           Read(path, line_offset?, n_lines?)
           Write(path, content, mode?)
           Edit(path, old_string, new_string, replace_all?)
+          ReadMediaFile = ViewImage(path)
           Grep(pattern, path?, glob?, type?, output_mode?, -A?, -B?, -C?, -i?, -n?, multiline?, head_limit?, offset?, include_ignored?)
           Glob(pattern, path?, include_dirs?)
           Bash(command, description?, cwd?, timeout?, run_in_background?, disable_timeout?)
@@ -258,4 +264,47 @@ fn each_dialect_lists_its_tools() {
           job_list = JobList(include_finished?, active_only?, limit?)
           job_kill = JobKill(job_id, reason?)
     "#]].assert_eq(&page);
+}
+
+#[test]
+fn results_name_tools_as_the_dialect_calls_them() {
+    let workspace = Workspace::new(&[("n.ipynb", "{}")]);
+    let long = json!({ "command": "seq 20000", "description": "counts" });
+    let job = json!({ "command": "true", "description": "none", "run_in_background": true });
+    for (dialect, shell, edit, expected) in [
+        (
+            "kimi",
+            "Bash",
+            None,
+            ["which Read and Grep take", "with TaskOutput, stop it with TaskStop"],
+        ),
+        (
+            "chord",
+            "shell",
+            None,
+            ["which read and grep take", "with job_output, stop it with job_kill"],
+        ),
+        (
+            "opencode",
+            "bash",
+            Some("edit"),
+            ["which read and grep take", "Use notebook_edit for its cells"],
+        ),
+    ] {
+        let second = match edit {
+            Some(edit) => {
+                let change = json!({ "filePath": "n.ipynb", "oldString": "a", "newString": "b" });
+                Step::call(edit, change)
+            }
+            None => Step::call(shell, job.clone()),
+        };
+        let model = Model::new([Step::call(shell, long.clone()), second, Step::text("done")]);
+        let mut settings = with_dialect(model.settings(), dialect);
+        settings["mode"] = json!("auto");
+        let editor = Editor::open(&workspace, &settings);
+        assert_eq!(editor.session().prompt("go"), "end_turn");
+        for (result, expected) in model.results().iter().zip(expected) {
+            assert!(result.contains(expected), "{dialect}: {expected}: {result}");
+        }
+    }
 }

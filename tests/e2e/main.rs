@@ -34,6 +34,7 @@ mod permissions;
 mod positions;
 mod processes;
 mod random_edits;
+mod reading;
 mod review;
 mod review_files;
 mod review_told;

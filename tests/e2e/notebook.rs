@@ -97,8 +97,6 @@ fn a_cell_is_edited_as_it_was_read() {
     assert!(told.contains("was not read") && told.contains("print(1)"), "{told}");
     read(&session);
     editor.lock().type_in_cell(&uri, 0, "# mine\n");
-    let session = editor.session();
-    read(&session);
     let told = edit(&session, change.clone()).err();
     assert!(told.contains("# mine"), "the text as it is now is shown: {told}");
     edit(&session, json!({ "cell_id": "one", "new_source": "# mine\nprint(2)" })).ok();

@@ -15,26 +15,29 @@ const LONGEST: usize = 800;
 const LONGER: [(&str, &str); 0] = [];
 
 /// Crates of this workspace a crate may depend on.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("text", &[]),
     ("exec", &[]),
     ("llm", &[]),
+    ("media", &[]),
     ("protocol", &[]),
     ("review", &["text"]),
     ("vfs", &["text"]),
-    ("agent", &["text", "vfs", "exec", "llm", "protocol"]),
-    ("copydesk", &["text", "review", "vfs", "exec", "llm", "protocol", "agent"]),
+    ("agent", &["text", "vfs", "exec", "llm", "media", "protocol"]),
+    ("copydesk", &["text", "review", "vfs", "exec", "llm", "media", "protocol", "agent"]),
 ];
 
 /// Outside crates that only some of ours may use.
-const DOORS: [(&str, &[&str]); 8] = [
+const DOORS: [(&str, &[&str]); 10] = [
     ("tokio", &["exec", "llm", "agent", "copydesk", "vfs"]),
-    ("serde", &["exec", "llm", "protocol", "vfs", "agent", "copydesk"]),
-    ("serde_json", &["exec", "llm", "protocol", "vfs", "agent", "copydesk"]),
+    ("serde", &["exec", "llm", "media", "protocol", "vfs", "agent", "copydesk"]),
+    ("serde_json", &["exec", "llm", "media", "protocol", "vfs", "agent", "copydesk"]),
     ("tower-lsp", &["protocol", "copydesk"]),
     ("lsp-types", &["protocol", "copydesk"]),
     ("reqwest", &["llm"]),
     ("portable-pty", &["exec"]),
+    ("hayro", &["media"]),
+    ("image", &["media"]),
     ("clap", &["copydesk"]),
 ];
 

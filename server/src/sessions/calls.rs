@@ -4,7 +4,7 @@ use agent::dialects::{self, CANONICAL, Dialect};
 use agent::gate;
 use agent::provider;
 use agent::session::new_id;
-use agent::tool::{Caller, Content};
+use agent::tool::{Caller, Content, Sees};
 use protocol::{
     BackgroundResult, ToolCallParams, ToolCallRef, ToolCallResult, ToolInfo, ToolListParams,
     ToolListResult, acp,
@@ -44,6 +44,7 @@ impl Sessions {
             input: gate::Input::Value(params.input),
             caller,
             dialect,
+            sees: Sees::ALL,
         };
         // Dropped when the request is cancelled: the call is cancelled with it.
         let cancel = CancellationToken::new();
@@ -118,6 +119,10 @@ pub fn blocks(content: Vec<Content>) -> Vec<acp::ContentBlock> {
             Content::Text(text) => acp::ContentBlock::from(text),
             Content::Image { media_type, data } => {
                 acp::ContentBlock::Image(acp::ImageContent::new(data, media_type))
+            }
+            // The protocol has no block for it.
+            Content::Video { media_type, .. } => {
+                acp::ContentBlock::from(format!("(a video, {media_type})"))
             }
         })
         .collect()

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::dialects::Dialect;
 use crate::session::Shared;
 use crate::tool::Content;
 
@@ -115,13 +116,19 @@ pub fn fitting(text: &str, limit: usize) -> String {
     }
 }
 
-/// Results whose long texts are cut to head and tail, the whole kept as an artifact.
-pub fn spill(content: Vec<Content>, shared: &Arc<Shared>) -> Vec<Content> {
+/// Results whose texts of more than `longest` characters are cut to head and tail, the whole kept as
+/// an artifact.
+pub fn spill(
+    content: Vec<Content>,
+    longest: usize,
+    shared: &Arc<Shared>,
+    dialect: &Dialect,
+) -> Vec<Content> {
     content
         .into_iter()
         .map(|it| match it {
-            Content::Text(text) => Content::Text(spilled(text, shared)),
-            image @ Content::Image { .. } => image,
+            Content::Text(text) => Content::Text(spilled(text, longest, shared, dialect)),
+            media @ (Content::Image { .. } | Content::Video { .. }) => media,
         })
         .collect()
 }
@@ -143,12 +150,19 @@ pub fn visible(text: &str) -> String {
         .collect()
 }
 
-fn spilled(text: String, shared: &Arc<Shared>) -> String {
-    head_and_tail(&text, || shared.artifacts.save(&text))
+fn spilled(text: String, longest: usize, shared: &Arc<Shared>, dialect: &Dialect) -> String {
+    if text.chars().count() <= longest {
+        return text;
+    }
+    head_and_tail(&text, dialect, || shared.artifacts.save(&text))
 }
 
 /// Head and tail of a long text; `keep` keeps the whole and gives the artifact's id.
-pub fn head_and_tail(text: &str, keep: impl FnOnce() -> std::io::Result<String>) -> String {
+pub fn head_and_tail(
+    text: &str,
+    dialect: &Dialect,
+    keep: impl FnOnce() -> std::io::Result<String>,
+) -> String {
     let total = text.chars().count();
     if total <= RESULT {
         return text.to_string();
@@ -158,7 +172,10 @@ pub fn head_and_tail(text: &str, keep: impl FnOnce() -> std::io::Result<String>)
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(total - tail).collect();
     let kept = match keep() {
-        Ok(id) => format!("the whole is artifact:{id}, which Read and Grep take as a path"),
+        Ok(id) => {
+            let (read, grep) = (dialect.called("Read"), dialect.called("Grep"));
+            format!("the whole is artifact:{id}, which {read} and {grep} take as a path")
+        }
         Err(err) => format!("the whole could not be kept: {err}"),
     };
     format!(

@@ -43,6 +43,10 @@ pub fn of_content(content: &[Content]) -> Vec<ToolCallContent> {
                 let image = ImageContent::new(data.clone(), media_type.clone());
                 ToolCallContent::from(ContentBlock::Image(image))
             }
+            // Clients have no block for it.
+            Content::Video { media_type, .. } => {
+                ToolCallContent::from(ContentBlock::from(format!("(a video, {media_type})")))
+            }
         })
         .collect()
 }

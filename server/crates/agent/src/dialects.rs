@@ -31,6 +31,8 @@ pub struct Dialect {
     pub lines: Lines,
     /// How the lines around a match are shown.
     pub context: Context,
+    /// Which tool shows pictures and videos.
+    pub media: Media,
     /// How it is said what became of a job that is looked at.
     pub looks: Looks,
     /// Tools that are not offered, each with the one that is used instead.
@@ -56,6 +58,15 @@ pub enum Context {
     Plain,
     /// `| path-12-text`
     Barred,
+}
+
+/// Which tool shows pictures and videos.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Media {
+    /// `Read` does, like `ViewImage`.
+    InRead,
+    /// Only `ViewImage`; `Read` points there.
+    Apart,
 }
 
 /// How it is said what became of a job that is looked at.
@@ -212,6 +223,7 @@ pub static CANONICAL: Dialect = Dialect {
     name: "canonical",
     lines: Lines::Numbered,
     context: Context::Plain,
+    media: Media::InRead,
     looks: Looks::Status,
     hidden: &[],
     faces: &[],
@@ -288,6 +300,22 @@ impl Dialect {
         let instead = self.hidden.iter().find(|(hidden, _)| *hidden == tool);
         let tool = instead.map_or(tool, |(_, instead)| instead);
         self.face(tool).map_or(tool, |it| it.name)
+    }
+
+    /// Whether the tool of this canonical name is offered.
+    pub fn offers(&self, tool: &str) -> bool {
+        !self.hidden.iter().any(|(hidden, _)| *hidden == tool)
+    }
+
+    /// What a field of a tool is called here; `None` where it is not shown.
+    pub fn field(&self, tool: &str, field: &'static str) -> Option<&'static str> {
+        match self.face(tool).map(|it| &it.fields) {
+            None | Some(Fields::Same) => Some(field),
+            Some(Fields::But(fields)) => {
+                Some(fields.iter().find(|it| it.of == field).map_or(field, |it| it.name))
+            }
+            Some(Fields::Only(fields)) => fields.iter().find(|it| it.of == field).map(|it| it.name),
+        }
     }
 
     /// What to tell whoever called a tool that does not exist.

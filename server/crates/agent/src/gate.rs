@@ -25,7 +25,7 @@ use crate::permission::{self, Policy, Verdict};
 use crate::repair::Repaired;
 use crate::session::Shared;
 use crate::settings::ReviewPolicy;
-use crate::tool::{Access, Call, Caller, Content, Cx, Entry, Failure, Output};
+use crate::tool::{Access, Call, Caller, Content, Cx, Entry, Failure, Output, Sees};
 use crate::tools;
 use crate::unsaved;
 
@@ -42,6 +42,8 @@ pub struct Request {
     pub caller: Caller,
     /// Whose names and fields the call uses.
     pub dialect: &'static Dialect,
+    /// What the caller can be shown.
+    pub sees: Sees,
 }
 
 /// The input as it arrives.
@@ -175,6 +177,7 @@ pub async fn start(shared: &Arc<Shared>, prepared: Prepared, cancel: &Cancellati
 pub async fn finish_review(shared: &Arc<Shared>, review: InReview) -> Done {
     let InReview { id, mut output, notes, mut decisions, cancel } = review;
     let end = in_review::wait(shared, &id, &mut output, &mut decisions, &cancel).await;
+    output.content = bounds::spill(output.content, bounds::RESULT, shared, &CANONICAL);
     let done = finish(shared, &id, output, &notes, end);
     shared.calls.end(&id);
     done
@@ -197,7 +200,7 @@ async fn permitted(
         Ok(approval) => approval,
         Err(done) => return Ran::Done(done),
     };
-    let Prepared { call, request, mut notes, access, .. } = prepared;
+    let Prepared { entry, call, request, mut notes, access, .. } = prepared;
     let started = ToolCallUpdate::new(request.id.clone()).status(ToolCallStatus::InProgress);
     shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(started));
     if !access.is_read_only() {
@@ -214,7 +217,10 @@ async fn permitted(
         waits.then(|| shared.world.editor.follow_review(&shared.id, &request.id)).flatten();
     let cx = context(shared, &request, approval, cancel);
     let output = match cancellable(cancel, call.run(&cx)).await {
-        Ok(output) => output,
+        Ok(output) => Output {
+            content: bounds::spill(output.content, entry.longest, shared, request.dialect),
+            ..output
+        },
         Err(failure) => return Ran::Done(ended(shared, &request.id, failure)),
     };
     match decisions {
@@ -441,6 +447,7 @@ fn context(
         caller: request.caller,
         approval,
         dialect: request.dialect,
+        sees: request.sees,
         cancel: cancel.clone(),
     }
 }
@@ -464,7 +471,7 @@ async fn grace(cancel: &CancellationToken) {
 }
 
 fn finish(shared: &Arc<Shared>, id: &str, output: Output, notes: &[String], end: End) -> Done {
-    let mut content = bounds::spill(output.content, shared);
+    let mut content = output.content;
     if !notes.is_empty() {
         content.push(Content::Text(format!("[note: {}]", notes.join("; "))));
     }
@@ -499,7 +506,8 @@ fn ended(shared: &Arc<Shared>, id: &str, failure: Failure) -> Done {
 }
 
 fn fail(shared: &Arc<Shared>, id: &str, text: &str) -> Done {
-    let content = bounds::spill(vec![Content::Text(text.to_string())], shared);
+    let content = vec![Content::Text(text.to_string())];
+    let content = bounds::spill(content, bounds::RESULT, shared, &CANONICAL);
     let update = ToolCallUpdate::new(id.to_string())
         .status(ToolCallStatus::Failed)
         .content(cards::bounded(cards::of_content(&content)));

@@ -8,6 +8,7 @@ pub mod ask;
 mod bounds;
 mod cards;
 pub mod conversation;
+mod decoding;
 pub mod dialects;
 pub mod editor;
 pub mod export;
@@ -35,3 +36,5 @@ pub mod transcript;
 mod turn;
 mod unsaved;
 pub mod world;
+
+pub use decoding::DECODE;

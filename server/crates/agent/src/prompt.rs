@@ -9,7 +9,6 @@ use llm::{Message, Part, Role, ToolSpec};
 use protocol::acp::{ContentBlock, EmbeddedResourceResource};
 use vfs::{Dirty, Location};
 
-use crate::dialects::Dialect;
 use crate::permission;
 use crate::provider::Chosen;
 use crate::session::{Prompt, Shared};
@@ -17,11 +16,14 @@ use crate::session::{Prompt, Shared};
 /// The system text.
 pub const SYSTEM: &str = include_str!("prompts/system.md");
 
-/// The tools shown to the model: those of its dialect without those a rule switches off.
-pub fn tools(shared: &Arc<Shared>, dialect: &'static Dialect) -> Vec<ToolSpec> {
+/// The tools shown to the model: those of its dialect without those it has no use for and those a
+/// rule switches off.
+pub fn tools(shared: &Arc<Shared>, chosen: &Chosen) -> Vec<ToolSpec> {
     let rules = shared.rules();
-    dialect
+    chosen
+        .dialect
         .tools()
+        .filter(|it| (it.entry.is_of_use)(chosen.sees))
         .filter(|it| !permission::hidden(it.entry.name, &rules))
         .map(|it| ToolSpec {
             name: it.name.to_string(),
@@ -62,7 +64,7 @@ pub fn user_message(
 fn part(block: &ContentBlock, chosen: &Chosen) -> Part {
     let text = match block {
         ContentBlock::Text(text) => text.text.clone(),
-        ContentBlock::Image(image) if chosen.images => {
+        ContentBlock::Image(image) if chosen.sees.images => {
             return Part::Image {
                 media_type: image.mime_type.to_string(),
                 data: image.data.clone(),

@@ -11,6 +11,7 @@ use tokio::io::AsyncReadExt;
 
 use crate::dialects::{self, Dialect};
 use crate::settings::{DialectName, Model, Provider, Settings, Thinking};
+use crate::tool::Sees;
 use crate::world::{Config, World};
 
 /// A model that can be asked.
@@ -26,8 +27,8 @@ pub struct Chosen {
     pub window: u64,
     /// Tokens it may write in one answer.
     pub max_output: Option<u32>,
-    /// Whether it sees images.
-    pub images: bool,
+    /// What it takes besides text.
+    pub sees: Sees,
     /// How much it thinks.
     pub reasoning: Option<Reasoning>,
     /// How tools are shown to it.
@@ -187,7 +188,10 @@ async fn connect(
         dialect: dialect_of(settings, &label, Some(protocol)),
         window: own.context_window.unwrap_or(u64::from(facts.context_window)),
         max_output: own.max_output.or(Some(facts.max_output)),
-        images: own.images.unwrap_or(facts.images),
+        sees: Sees {
+            images: own.images.unwrap_or(facts.images),
+            video: own.video.unwrap_or(facts.video),
+        },
         reasoning: own.reasoning.and_then(reasoning),
         label,
         model,

@@ -154,6 +154,8 @@ pub struct Model {
     pub max_output: Option<u32>,
     /// Whether it sees images.
     pub images: Option<bool>,
+    /// Whether it sees videos.
+    pub video: Option<bool>,
     /// How much it thinks: `off`, `low`, `medium` or `high`.
     pub reasoning: Option<Thinking>,
 }

@@ -464,6 +464,7 @@ fn told(content: &[ResultPart], sign: char) -> String {
         .map(|it| match it {
             ResultPart::Text { text } => text.as_str(),
             ResultPart::Image { .. } => "(image)",
+            ResultPart::Video { .. } => "(video)",
         })
         .collect();
     format!("{sign} {}", texts.join("\n"))

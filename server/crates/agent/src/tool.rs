@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use vfs::{Location, Vfs};
 
+use crate::bounds;
 use crate::dialects::Dialect;
 use crate::editor::{Approval, Editor};
 use crate::place::{Place, Target};
@@ -28,8 +29,15 @@ pub trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     const ALIASES: &'static [&'static str] = &[];
     /// Other names of its fields: (alias, field).
     const FIELDS: &'static [(&'static str, &'static str)] = &[];
+    /// Characters of one text of its result; the rest of a longer one becomes an artifact.
+    const LONGEST: usize = bounds::RESULT;
     /// What kind of card it shows.
     fn kind() -> ToolKind;
+
+    /// Whether it is of use to a model that takes these media.
+    fn is_of_use(_sees: Sees) -> bool {
+        true
+    }
 
     /// What the call touches.
     fn access(&self, place: &Place) -> Result<Access, Failure>;
@@ -147,6 +155,8 @@ pub enum Content {
     Text(String),
     /// An image, base64.
     Image { media_type: String, data: String },
+    /// A video, base64.
+    Video { media_type: String, data: String },
 }
 
 /// A tool's failure, written for the model: what to change.
@@ -176,6 +186,20 @@ pub enum Caller {
     Person,
 }
 
+/// What a caller can be shown besides text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sees {
+    /// Pictures.
+    pub images: bool,
+    /// Videos.
+    pub video: bool,
+}
+
+impl Sees {
+    /// Everything: the person, whose window or program shows it.
+    pub const ALL: Sees = Sees { images: true, video: true };
+}
+
 /// What a running call has at hand.
 #[derive(Clone)]
 pub struct Cx {
@@ -195,6 +219,8 @@ pub struct Cx {
     pub approval: Approval,
     /// How the caller sees tools and lines.
     pub dialect: &'static Dialect,
+    /// What the caller can be shown.
+    pub sees: Sees,
     /// Ends the call.
     pub cancel: CancellationToken,
 }
@@ -209,6 +235,10 @@ pub struct Entry {
     pub fields: &'static [(&'static str, &'static str)],
     /// The card's kind.
     pub kind: fn() -> ToolKind,
+    /// See [`Tool::LONGEST`].
+    pub longest: usize,
+    /// See [`Tool::is_of_use`].
+    pub is_of_use: fn(Sees) -> bool,
     schema: fn() -> Value,
     described: OnceLock<Described>,
     parse: fn(Value) -> Result<Box<dyn Call>, serde_json::Error>,
@@ -222,6 +252,8 @@ impl Entry {
             aliases: T::ALIASES,
             fields: T::FIELDS,
             kind: T::kind,
+            longest: T::LONGEST,
+            is_of_use: T::is_of_use,
             schema: schema_of::<T>,
             described: OnceLock::new(),
             parse: |input| Ok(Box::new(serde_json::from_value::<T>(input)?)),

@@ -136,7 +136,7 @@ async fn answer(
         model: chosen.model.clone(),
         system: prompt::SYSTEM.to_string(),
         messages: shared.history(),
-        tools: prompt::tools(shared, chosen.dialect),
+        tools: prompt::tools(shared, chosen),
         max_output: chosen.max_output,
         reasoning: match shared.thinking() {
             Some(thinking) => provider::reasoning(thinking),
@@ -300,6 +300,7 @@ async fn dispatch(
             input: Input::Text(call.arguments.clone()),
             caller: Caller::Model,
             dialect: chosen.dialect,
+            sees: chosen.sees,
         };
         match gate::prepare(shared, request) {
             Err(done) => {
@@ -358,11 +359,17 @@ fn result(call: ModelCall, done: Done, chosen: &Chosen) -> Part {
         .into_iter()
         .map(|it| match it {
             Content::Text(text) => ResultPart::Text { text },
-            Content::Image { media_type, data } if chosen.images => {
+            Content::Image { media_type, data } if chosen.sees.images => {
                 ResultPart::Image { media_type, data }
+            }
+            Content::Video { media_type, data } if chosen.sees.video => {
+                ResultPart::Video { media_type, data }
             }
             Content::Image { .. } => ResultPart::Text {
                 text: format!("[an image; {} does not read images]", chosen.label),
+            },
+            Content::Video { .. } => ResultPart::Text {
+                text: format!("[a video; {} does not read videos]", chosen.label),
             },
         })
         .collect();

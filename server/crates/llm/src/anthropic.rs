@@ -136,6 +136,9 @@ fn block(part: &Part) -> Option<Value> {
                     ResultPart::Text { text } if text.trim().is_empty() => None,
                     ResultPart::Text { text } => Some(json!({ "type": "text", "text": text })),
                     ResultPart::Image { media_type, data } => Some(image(media_type, data)),
+                    ResultPart::Video { .. } => {
+                        Some(json!({ "type": "text", "text": history::NO_VIDEO }))
+                    }
                 })
                 .collect();
             if blocks.is_empty() {

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value, json};
 
-use crate::history::{self, Turn};
+use crate::history::{self, Medium, Turn};
 use crate::wire::{
     Decoder, Fault, Host, Progress, Wire, parse, refusal, wire_arguments, wire_name,
 };
@@ -140,11 +140,15 @@ fn content(turn: &Turn<'_>, model: &str) -> Value {
         }
         parts.push(part);
     }
-    // Results hold text only; their images follow all of them.
+    // Results hold text only; their images and videos follow all of them.
     for part in &turn.parts {
         if let Part::ToolResult { name, content, .. } = part.as_ref() {
-            for (media_type, data) in history::images_of(content) {
-                parts.push(json!({ "text": format!("Image from {name}:") }));
+            for medium in history::media_of(content) {
+                let (what, media_type, data) = match medium {
+                    Medium::Image { media_type, data } => ("Image", media_type, data),
+                    Medium::Video { media_type, data } => ("Video", media_type, data),
+                };
+                parts.push(json!({ "text": format!("{what} from {name}:") }));
                 parts.push(json!({ "inlineData": { "mimeType": media_type, "data": data } }));
             }
         }

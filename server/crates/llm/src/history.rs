@@ -136,22 +136,35 @@ pub(crate) fn text_of(content: &[ResultPart]) -> String {
         .iter()
         .filter_map(|part| match part {
             ResultPart::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
-            ResultPart::Text { .. } | ResultPart::Image { .. } => None,
+            ResultPart::Text { .. } | ResultPart::Image { .. } | ResultPart::Video { .. } => None,
         })
         .collect();
     if !texts.is_empty() {
         texts.join("\n")
-    } else if images_of(content).next().is_some() {
-        "(see the image)".to_owned()
     } else {
-        "(no output)".to_owned()
+        match media_of(content).next() {
+            Some(Medium::Image { .. }) => "(see the image)".to_owned(),
+            Some(Medium::Video { .. }) => "(see the video)".to_owned(),
+            None => "(no output)".to_owned(),
+        }
     }
 }
 
-/// Media type and base64 data of a result's images.
-pub(crate) fn images_of(content: &[ResultPart]) -> impl Iterator<Item = (&str, &str)> {
+/// What a result holds besides text; `data` is base64.
+#[derive(Clone, Copy)]
+pub(crate) enum Medium<'a> {
+    Image { media_type: &'a str, data: &'a str },
+    Video { media_type: &'a str, data: &'a str },
+}
+
+/// What stands for a video where an endpoint takes none.
+pub(crate) const NO_VIDEO: &str = "[a video, which this endpoint does not take]";
+
+/// A result's images and videos.
+pub(crate) fn media_of(content: &[ResultPart]) -> impl Iterator<Item = Medium<'_>> {
     content.iter().filter_map(|part| match part {
-        ResultPart::Image { media_type, data } => Some((media_type.as_str(), data.as_str())),
+        ResultPart::Image { media_type, data } => Some(Medium::Image { media_type, data }),
+        ResultPart::Video { media_type, data } => Some(Medium::Video { media_type, data }),
         ResultPart::Text { .. } => None,
     })
 }

@@ -127,4 +127,9 @@ pub enum ResultPart {
         media_type: String,
         data: String,
     },
+    /// As an image; endpoints that take none are told so in its place.
+    Video {
+        media_type: String,
+        data: String,
+    },
 }

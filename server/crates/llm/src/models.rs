@@ -17,6 +17,7 @@ pub struct Facts {
     pub context_window: u32,
     pub max_output: u32,
     pub images: bool,
+    pub video: bool,
 }
 
 /// The facts of the longest known beginning of the model's name, whatever path or vendor stands before it.
@@ -33,12 +34,21 @@ pub fn facts(model: &str) -> Facts {
             context_window,
             max_output,
             images,
+            video: family == Family::Gemini || SEES_VIDEO.iter().any(|it| name.starts_with(it)),
         })
 }
 
 /// A small window is the safe guess: too large a one fails in the middle of the work.
-const UNKNOWN: Facts =
-    Facts { family: Family::Local, context_window: 32_768, max_output: 8_192, images: false };
+const UNKNOWN: Facts = Facts {
+    family: Family::Local,
+    context_window: 32_768,
+    max_output: 8_192,
+    images: false,
+    video: false,
+};
+
+/// Besides all of Gemini.
+const SEES_VIDEO: &[&str] = &["kimi-k2.5", "kimi-k2-5"];
 
 const TABLE: &[(&str, Family, u32, u32, bool)] = &[
     ("claude", Family::Claude, 200_000, 64_000, true),
@@ -75,6 +85,8 @@ const TABLE: &[(&str, Family, u32, u32, bool)] = &[
     ("grok-4", Family::Local, 256_000, 32_768, true),
     ("grok-code", Family::Local, 256_000, 10_000, false),
     ("kimi", Family::Local, 131_072, 32_768, false),
+    ("kimi-k2.5", Family::Local, 262_144, 32_768, true),
+    ("kimi-k2-5", Family::Local, 262_144, 32_768, true),
     ("qwen3", Family::Local, 131_072, 32_768, false),
     ("llama-3", Family::Local, 131_072, 8_192, false),
 ];
@@ -101,6 +113,16 @@ mod tests {
         check("qwen3:8b", Family::Local, 131_072);
         check("never-heard-of-it", Family::Local, 32_768);
         check("", Family::Local, 32_768);
+    }
+
+    #[test]
+    fn what_models_see_is_known() {
+        let sees = |model: &str| (facts(model).images, facts(model).video);
+        assert_eq!(sees("gemini-2.5-pro"), (true, true));
+        assert_eq!(sees("moonshotai/kimi-k2.5"), (true, true));
+        assert_eq!(sees("kimi-k2"), (false, false));
+        assert_eq!(sees("claude-sonnet-4-5"), (true, false));
+        assert_eq!(sees("gpt-5"), (true, false));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod answer;
 use serde_json::{Value, json};
 
 use self::answer::Answer;
-use crate::history::{self, Turn};
+use crate::history::{self, Medium, Turn};
 use crate::wire::{Decoder, Host, Wire, wire_arguments, wire_id, wire_name};
 use crate::{Part, Request, Role};
 
@@ -123,11 +123,18 @@ fn user(turn: &Turn<'_>, messages: &mut Vec<Value>) {
                 let text = history::text_of(result);
                 messages
                     .push(json!({ "role": "tool", "tool_call_id": wire_id(id), "content": text }));
-                let mut images = history::images_of(result).peekable();
-                if images.peek().is_some() {
-                    content.push(json!({ "type": "text", "text": format!("Image from {name}:") }));
+                let mut media = history::media_of(result).peekable();
+                if let Some(first) = media.peek() {
+                    let what = match first {
+                        Medium::Image { .. } => "Image",
+                        Medium::Video { .. } => "Video",
+                    };
+                    content.push(json!({ "type": "text", "text": format!("{what} from {name}:") }));
                 }
-                content.extend(images.map(|(media_type, data)| image(media_type, data)));
+                content.extend(media.map(|medium| match medium {
+                    Medium::Image { media_type, data } => image(media_type, data),
+                    Medium::Video { media_type, data } => video(media_type, data),
+                }));
             }
             Part::Text { text } => content.push(json!({ "type": "text", "text": text })),
             Part::Image { media_type, data } => content.push(image(media_type, data)),
@@ -148,6 +155,11 @@ fn user(turn: &Turn<'_>, messages: &mut Vec<Value>) {
 
 fn image(media_type: &str, data: &str) -> Value {
     json!({ "type": "image_url", "image_url": { "url": format!("data:{media_type};base64,{data}") } })
+}
+
+/// As vendors whose models see videos have it in this format.
+fn video(media_type: &str, data: &str) -> Value {
+    json!({ "type": "video_url", "video_url": { "url": format!("data:{media_type};base64,{data}") } })
 }
 
 fn assistant(turn: &Turn<'_>, thoughts: Thoughts) -> Value {

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::history::{self, Turn};
+use crate::history::{self, Medium, Turn};
 use crate::openai::{Openai, argument_text};
 use crate::wire::{Decoder, Fault, Host, Progress, Wire, parse, refusal, wire_id, wire_name};
 use crate::{Event, Part, Request, Role, Stop, Usage};
@@ -99,11 +99,15 @@ fn user(turn: &Turn<'_>, input: &mut Vec<Value>) {
             Part::ToolResult { id, name, content: result, .. } => {
                 let output = history::text_of(result);
                 input.push(json!({ "type": "function_call_output", "call_id": wire_id(id), "output": output }));
-                for (media_type, data) in history::images_of(result) {
-                    content.push(
-                        json!({ "type": "input_text", "text": format!("Image from {name}:") }),
-                    );
-                    content.push(image(media_type, data));
+                for medium in history::media_of(result) {
+                    let (text, image) = match medium {
+                        Medium::Image { media_type, data } => {
+                            (format!("Image from {name}:"), Some(image(media_type, data)))
+                        }
+                        Medium::Video { .. } => (history::NO_VIDEO.to_owned(), None),
+                    };
+                    content.push(json!({ "type": "input_text", "text": text }));
+                    content.extend(image);
                 }
             }
             Part::Text { text } => content.push(json!({ "type": "input_text", "text": text })),

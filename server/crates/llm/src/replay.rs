@@ -217,7 +217,9 @@ fn text_of(request: &Request) -> String {
             }
             Part::ToolResult { content, .. } => content.iter().for_each(|part| match part {
                 ResultPart::Text { text: more } => text.push_str(more),
-                ResultPart::Image { media_type, .. } => text.push_str(media_type),
+                ResultPart::Image { media_type, .. } | ResultPart::Video { media_type, .. } => {
+                    text.push_str(media_type);
+                }
             }),
         }
     }

@@ -282,6 +282,16 @@ pub fn image() -> ResultPart {
     ResultPart::Image { media_type: "image/png".into(), data: "aWNvbg==".into() }
 }
 
+/// A question whose last word is a video from a tool.
+pub fn with_video() -> Request {
+    let video = ResultPart::Video { media_type: "video/mp4".into(), data: "bW92aWU=".into() };
+    request(vec![
+        Message::user("Look."),
+        by_model(vec![call("call_a", "Read", "{}")]),
+        by_user(vec![result("call_a", vec![video])]),
+    ])
+}
+
 pub fn by_user(parts: Vec<Part>) -> Message {
     Message { role: Role::User, parts }
 }

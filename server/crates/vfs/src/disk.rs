@@ -122,6 +122,14 @@ pub(crate) fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The first bytes of a regular file, at most `most` of them.
+pub(crate) fn read_head(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let (file, _) = open_regular(path)?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The entries of a folder, by name.
 pub(crate) fn list_dir(path: &Path) -> io::Result<Vec<DirEntry>> {
     let mut entries = Vec::new();

@@ -412,6 +412,11 @@ impl Vfs {
         disk::read_bytes(path, max)
     }
 
+    /// The first bytes of a file, at most `most` of them.
+    pub fn read_head(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        disk::read_head(path, most)
+    }
+
     /// The stat of what `path` leads to, links followed.
     pub fn stat(&self, path: &Path) -> io::Result<FileStat> {
         disk::stat(path)

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Limits, Lines, Looks, Needed, Preset};
+use crate::dialects::{Context, Dialect, Face, Field, Limits, Lines, Looks, Media, Needed, Preset};
 
 const PATH: Field = Field::new("file_path").named("path");
 
@@ -10,6 +10,7 @@ pub static DIALECT: Dialect = Dialect {
     name: "chord",
     lines: Lines::Numbered,
     context: Context::Barred,
+    media: Media::InRead,
     looks: Looks::Status,
     hidden: &[
         ("MultiEdit", "Edit"),
@@ -28,6 +29,7 @@ pub static DIALECT: Dialect = Dialect {
         ]),
         Face::new("ApplyPatch", "apply_patch").only(&[Field::new("patch")]),
         Face::new("Delete", "delete"),
+        Face::new("ViewImage", "view_image").only(&[PATH, Field::new("label")]),
         Face::new("Grep", "grep").only(&[
             Field::new("pattern"),
             Field::new("paths"),

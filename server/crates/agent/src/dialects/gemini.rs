@@ -2,12 +2,13 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Lines, Looks};
+use crate::dialects::{Context, Dialect, Lines, Looks, Media};
 
 pub static DIALECT: Dialect = Dialect {
     name: "gemini",
     lines: Lines::Numbered,
     context: Context::Plain,
+    media: Media::InRead,
     looks: Looks::Status,
     hidden: &[("ApplyPatch", "Edit"), ("EditLines", "Edit")],
     faces: &[],

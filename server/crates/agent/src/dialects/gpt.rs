@@ -2,12 +2,13 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Lines, Looks};
+use crate::dialects::{Context, Dialect, Face, Field, Lines, Looks, Media};
 
 pub static DIALECT: Dialect = Dialect {
     name: "gpt",
     lines: Lines::Numbered,
     context: Context::Plain,
+    media: Media::InRead,
     looks: Looks::Status,
     hidden: &[
         ("Edit", "ApplyPatch"),
@@ -20,6 +21,7 @@ pub static DIALECT: Dialect = Dialect {
         Face::new("Write", "write"),
         Face::new("ApplyPatch", "apply_patch"),
         Face::new("NotebookEdit", "notebook_edit"),
+        Face::new("ViewImage", "view_image"),
         Face::new("Grep", "grep").but(&[
             Field::new("-A").named("lines_after"),
             Field::new("-B").named("lines_before"),

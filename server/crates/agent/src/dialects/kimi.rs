@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Limits, Lines, Looks, Needed, Preset};
+use crate::dialects::{Context, Dialect, Face, Field, Limits, Lines, Looks, Media, Needed, Preset};
 
 const PATH: Field = Field::new("file_path").named("path");
 const TASK: Field = Field::new("job_id").named("task_id").described("The task's id, e.g. `job-1`.");
@@ -11,6 +11,7 @@ pub static DIALECT: Dialect = Dialect {
     name: "kimi",
     lines: Lines::Numbered,
     context: Context::Plain,
+    media: Media::Apart,
     looks: Looks::Fields,
     hidden: &[
         ("MultiEdit", "Edit"),
@@ -37,6 +38,7 @@ pub static DIALECT: Dialect = Dialect {
                     .preset(Preset::Number(1_000))
                     .most(1_000),
             ]),
+        Face::new("ViewImage", "ReadMediaFile").only(&[PATH]),
         Face::new("Write", "Write").only(&[PATH, Field::new("content"), Field::new("mode")]),
         Face::new("Edit", "Edit").only(&[
             PATH,

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Lines, Looks, Needed, Preset};
+use crate::dialects::{Context, Dialect, Face, Field, Lines, Looks, Media, Needed, Preset};
 
 const PATH: Field = Field::new("file_path").named("filePath");
 
@@ -10,8 +10,14 @@ pub static DIALECT: Dialect = Dialect {
     name: "opencode",
     lines: Lines::Numbered,
     context: Context::Plain,
+    media: Media::InRead,
     looks: Looks::Status,
-    hidden: &[("EditLines", "Edit"), ("MultiEdit", "Edit"), ("Delete", "ApplyPatch")],
+    hidden: &[
+        ("EditLines", "Edit"),
+        ("MultiEdit", "Edit"),
+        ("Delete", "ApplyPatch"),
+        ("ViewImage", "Read"),
+    ],
     faces: &[
         Face::new("Read", "read").only(&[PATH, Field::new("offset"), Field::new("limit")]),
         Face::new("Write", "write").only(&[PATH, Field::new("content")]),

@@ -97,7 +97,9 @@ impl Tool for Bash {
             })?;
             let text = format!(
                 "[background job {job}] started. You are told when it ends; read its output with \
-                 JobOutput, stop it with JobKill."
+                 {}, stop it with {}.",
+                cx.dialect.called("JobOutput"),
+                cx.dialect.called("JobKill")
             );
             return Ok(Output::text(text));
         }
@@ -157,14 +159,15 @@ impl Bash {
     }
 
     fn told(&self, cx: &Cx, ran: Ran, traces: Traces) -> Result<Output, Failure> {
-        let mut text = bounds::head_and_tail(ran.output.text.trim_end(), || self.whole(cx, &ran));
+        let mut text =
+            bounds::head_and_tail(ran.output.text.trim_end(), cx.dialect, || self.whole(cx, &ran));
         if ran.ended == Ended::Cancelled {
             return Err(Failure::Cancelled);
         }
         let seconds = ran.elapsed.as_secs_f64();
         let (status, failed) = match &ran.ended {
             Ended::Exited(exit) => exit_status(exit, &self.command),
-            Ended::Promoted { job, why } => (promoted(&job.to_string(), why), false),
+            Ended::Promoted { job, why } => (promoted(cx, &job.to_string(), why), false),
             Ended::TimedOut => (
                 Some(format!(
                     "[timed out after {seconds:.0} s and was killed; what it printed until then is above]"
@@ -251,7 +254,7 @@ fn exit_status(exit: &Exit, script: &str) -> (Option<String>, bool) {
     }
 }
 
-fn promoted(job: &str, why: &Promotion) -> Option<String> {
+fn promoted(cx: &Cx, job: &str, why: &Promotion) -> Option<String> {
     let reason = match why {
         Promotion::Timeout => "its timeout passed",
         Promotion::Yield => "it takes long",
@@ -260,7 +263,9 @@ fn promoted(job: &str, why: &Promotion) -> Option<String> {
     };
     Some(format!(
         "[background job {job}] {reason}: it goes on in the background, the output so far is above. You are \
-         told when it ends; JobOutput reads more, JobKill stops it."
+         told when it ends; {} reads more, {} stops it.",
+        cx.dialect.called("JobOutput"),
+        cx.dialect.called("JobKill")
     ))
 }
 

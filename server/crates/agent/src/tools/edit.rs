@@ -51,7 +51,6 @@ impl Tool for Edit {
                 "old_string and new_string are the same, so there is nothing to change.",
             ));
         }
-        notebook_edit::refuse_notebook(&self.file_path)?;
         Ok(Access::write(vec![place.target(&self.file_path)?]))
     }
 
@@ -76,6 +75,7 @@ impl Tool for Edit {
 
 impl Edit {
     fn plan(&self, cx: &Cx) -> Result<Plan, Failure> {
+        notebook_edit::refuse_notebook(cx, &self.file_path)?;
         let location = cx.place.target(&self.file_path)?.location;
         if self.old_string.is_empty() && !cx.vfs.exists(&location) {
             return Ok(Plan::create(location, &self.new_string));

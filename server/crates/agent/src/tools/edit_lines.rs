@@ -84,7 +84,6 @@ impl Tool for EditLines {
     }
 
     fn access(&self, place: &Place) -> Result<Access, Failure> {
-        notebook_edit::refuse_notebook(&self.file_path)?;
         Ok(Access::write(vec![place.target(&self.file_path)?]))
     }
 
@@ -113,6 +112,7 @@ impl Tool for EditLines {
 impl EditLines {
     /// The change, and what was forgiven.
     fn plan(&self, cx: &Cx) -> Result<(Plan, Option<String>), Failure> {
+        notebook_edit::refuse_notebook(cx, &self.file_path)?;
         let location = cx.place.target(&self.file_path)?.location;
         let base = base(cx, &location)?;
         if cx.caller == Caller::Model && !cx.session.seen.knows(&location) {

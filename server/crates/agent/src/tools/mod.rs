@@ -16,6 +16,7 @@ mod multi_edit;
 mod notebook_edit;
 mod numbering;
 mod read;
+mod view_image;
 mod write;
 
 use std::sync::LazyLock;
@@ -35,6 +36,7 @@ pub static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         Entry::of::<apply_patch::ApplyPatch>(),
         Entry::of::<notebook_edit::NotebookEdit>(),
         Entry::of::<edit_lines::EditLines>(),
+        Entry::of::<view_image::ViewImage>(),
         Entry::of::<grep::Grep>(),
         Entry::of::<glob::Glob>(),
         Entry::of::<ls::Ls>(),

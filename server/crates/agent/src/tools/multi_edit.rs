@@ -54,7 +54,6 @@ impl Tool for MultiEdit {
                 self.edits.len()
             )));
         }
-        notebook_edit::refuse_notebook(&self.file_path)?;
         Ok(Access::write(vec![place.target(&self.file_path)?]))
     }
 
@@ -78,6 +77,7 @@ impl Tool for MultiEdit {
 
 impl MultiEdit {
     fn plan(&self, cx: &Cx) -> Result<Plan, Failure> {
+        notebook_edit::refuse_notebook(cx, &self.file_path)?;
         let location = cx.place.target(&self.file_path)?.location;
         let edits: Vec<Replace<'_>> = self
             .edits

@@ -2,9 +2,9 @@
 //!
 //! Invariant: the notebook's text is edited where the cell stands; every other byte stays as it is.
 
-mod cells;
+pub mod cells;
 mod json;
-mod open;
+pub mod open;
 
 use async_trait::async_trait;
 use protocol::acp::{ToolCallContent, ToolKind};
@@ -86,14 +86,7 @@ impl Tool for NotebookEdit {
     }
 
     fn access(&self, place: &Place) -> Result<Access, Failure> {
-        let target = place.target(&self.notebook_path)?;
-        if !is_notebook(&self.notebook_path) {
-            return Err(Failure::new(format!(
-                "{} is no notebook (.ipynb). Use Edit for other files.",
-                place.shown(&target.location)
-            )));
-        }
-        Ok(Access::write(vec![target]))
+        Ok(Access::write(vec![place.target(&self.notebook_path)?]))
     }
 
     fn card(&self, place: &Place) -> Card {
@@ -127,6 +120,13 @@ impl NotebookEdit {
     /// The notebook, where the editor shows its cells and can change them there.
     fn shown_as_cells(&self, cx: &Cx) -> Result<Option<(Location, OpenNotebook)>, Failure> {
         let location = cx.place.target(&self.notebook_path)?.location;
+        if !is_notebook(&self.notebook_path) {
+            return Err(Failure::new(format!(
+                "{} is no notebook (.ipynb). Use {} for other files.",
+                cx.place.shown(&location),
+                cx.dialect.called("Edit")
+            )));
+        }
         if cx.vfs.is_open(&location) {
             return Ok(None);
         }
@@ -186,20 +186,33 @@ impl NotebookEdit {
     }
 }
 
-/// The refusal of other tools to edit a notebook's text.
-pub fn refuse_notebook(path: &str) -> Result<(), Failure> {
-    if is_notebook(path) {
-        return Err(Failure::new(format!("{path} is a notebook. Use NotebookEdit for its cells.")));
+/// The refusal of other tools to edit a notebook's text, where there is a better way or none that is
+/// safe.
+pub fn refuse_notebook(cx: &Cx, path: &str) -> Result<(), Failure> {
+    if !is_notebook(path) {
+        return Ok(());
+    }
+    if cx.dialect.offers("NotebookEdit") {
+        let tool = cx.dialect.called("NotebookEdit");
+        return Err(Failure::new(format!("{path} is a notebook. Use {tool} for its cells.")));
+    }
+    let location = cx.place.target(path)?.location;
+    if !cx.vfs.is_open(&location) && open_as_cells(cx, &location) {
+        return Err(Failure::new(format!(
+            "{path} is open in the editor as a notebook, so its text is not edited past it. Ask the person \
+             to close it, then edit again."
+        )));
     }
     Ok(())
 }
 
-fn is_notebook(path: &str) -> bool {
+/// Whether a path is a notebook's.
+pub fn is_notebook(path: &str) -> bool {
     path.to_ascii_lowercase().ends_with(".ipynb")
 }
 
 /// The notebook of this path, or of what it leads to, as the editor shows it.
-fn notebook_at(cx: &Cx, location: &Location) -> Option<(Location, OpenNotebook)> {
+pub fn notebook_at(cx: &Cx, location: &Location) -> Option<(Location, OpenNotebook)> {
     let real = location.path().map(|path| Location::disk(cx.vfs.real_path(path)));
     let names = std::iter::once(location.clone()).chain(real);
     names.into_iter().find_map(|it| cx.editor.notebook(&it).map(|open| (it, open)))

@@ -1,35 +1,43 @@
-//! `Read`: shows the lines of a file, or an image.
+//! `Read`: shows the lines of a file, an image, pages of a PDF or cells of a notebook.
+
+mod document;
+pub mod medium;
+mod notebook;
 
 use async_trait::async_trait;
-use base64::{Engine, engine::general_purpose::STANDARD};
+use media::Kind;
 use protocol::acp::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vfs::{Dirty, Location, ReadError, Snapshot, Source};
 
+use crate::dialects::Media;
 use crate::place::Place;
 use crate::tool::{Access, Card, Content, Cx, Failure, Output, Tool};
+use crate::tools::notebook_edit::is_notebook;
 use crate::tools::numbering::{self, line_count};
+use medium::Medium;
 
 const LINES: usize = 2_000;
 const BYTES: usize = 100 * 1024;
 const LINE: usize = 2_000;
-/// The largest image handed to a model.
-const IMAGE: u64 = 3_900_000;
 
 /// Reads a file as the editor holds it, unsaved changes included, with line numbers. Shows at most
 /// 2,000 lines or 100 KB; the last line says what part was shown and where to go on. Also shows
-/// images (PNG, JPEG, GIF, WebP). Read the lines you want to edit first.
+/// images (PNG, JPEG, WebP, GIF, BMP, TIFF), PDFs (20 pages a call) and Jupyter notebooks (cells
+/// with their ids and outputs). Read the lines you want to edit first.
 #[derive(Deserialize, JsonSchema)]
 pub struct Read {
     /// The file: absolute, relative to the working directory, `~/…`, an `untitled:` name, or
     /// `artifact:<id>`.
     file_path: String,
-    /// The first line, counted from 1; negative counts from the end.
+    /// The first line (of a notebook: cell), counted from 1; negative counts from the end.
     offset: Option<i64>,
-    /// How many lines.
+    /// How many lines (cells).
     #[schemars(range(min = 1))]
     limit: Option<usize>,
+    /// Pages of a PDF, e.g. `1-5`; 20 at most.
+    pages: Option<String>,
 }
 
 #[async_trait]
@@ -42,6 +50,9 @@ impl Tool for Read {
         ("line_offset", "offset"),
         ("n_lines", "limit"),
     ];
+
+    /// What is shown is bounded here: lines count as seen.
+    const LONGEST: usize = BYTES + 2 * LINE;
 
     fn kind() -> ToolKind {
         ToolKind::Read
@@ -69,18 +80,89 @@ impl Tool for Read {
 
     async fn run(self, cx: &Cx) -> Result<Output, Failure> {
         let location = cx.place.target(&self.file_path)?.location;
-        if let Some(image) = image(cx, &location)? {
-            return Ok(image);
+        if let Some(found) = medium::of(cx, &location) {
+            return self.medium(cx, &found).await;
+        }
+        let shown = cx.place.shown(&location);
+        if self.pages.is_some() {
+            return Err(Failure::new(format!(
+                "{shown} is no PDF, so it has no pages. Read it without them."
+            )));
+        }
+        let name = shown.to_ascii_lowercase();
+        let is_whole = self.offset.is_none() && self.limit.is_none();
+        if is_whole && name.ends_with(".svg") && cx.vfs.exists(&location) {
+            let offset = cx.dialect.field("Read", "offset").unwrap_or("offset");
+            return Err(Failure::new(format!(
+                "{shown} is an SVG image, which is not drawn. Convert it to PNG to see it, or read it with \
+                 {offset} 1 for its source."
+            )));
         }
         match cx.vfs.snapshot(&location) {
+            Ok(snapshot) if is_notebook(&name) && cx.dialect.offers("NotebookEdit") => {
+                self.notebook(cx, &snapshot).await
+            }
             Ok(snapshot) => self.lines(cx, &snapshot),
-            Err(ReadError::TooLarge { .. }) => self.lines_of_large(cx, &location),
+            Err(ReadError::TooLarge { .. }) => {
+                let cx = cx.clone();
+                let read = move || self.lines_of_large(&cx, &location);
+                tokio::task::spawn_blocking(read)
+                    .await
+                    .unwrap_or_else(|err| Err(Failure::new(format!("{shown}: {err}."))))
+            }
             Err(err) => Err(failure(cx, err)),
         }
     }
 }
 
 impl Read {
+    async fn medium(&self, cx: &Cx, found: &Medium) -> Result<Output, Failure> {
+        if found.kind == Kind::Document {
+            let range = match &self.pages {
+                Some(pages) => document::Range::parse(pages)?,
+                None => document::by_offset(self.offset, self.limit)?,
+            };
+            return document::pages(cx, found, range).await;
+        }
+        let elsewhere = |what: &str| {
+            Failure::new(format!(
+                "{} is {what} ({} bytes), not text. Use {} to see it.",
+                cx.place.shown(&found.location),
+                found.len,
+                cx.dialect.called("ViewImage")
+            ))
+        };
+        match (found.kind, cx.dialect.media) {
+            (Kind::Picture(kind), Media::Apart) if cx.sees.images => {
+                Err(elsewhere(&format!("a {} image", kind.name())))
+            }
+            (Kind::Video(media_type), Media::Apart) if cx.sees.video => {
+                Err(elsewhere(&format!("a video, {media_type}")))
+            }
+            (Kind::Picture(kind), _) => medium::picture(cx, found, kind).await,
+            (Kind::Video(media_type), _) => medium::video(cx, found, media_type).await,
+            (Kind::Unsupported(name), _) => Err(medium::unsupported(cx, found, name)),
+            (Kind::Document, _) => Err(elsewhere("a PDF")),
+        }
+    }
+
+    async fn notebook(&self, cx: &Cx, snapshot: &Snapshot) -> Result<Output, Failure> {
+        let wanted = notebook::Wanted { offset: self.offset, limit: self.limit };
+        match notebook::cells(cx, snapshot, wanted).await {
+            Ok(shown) => {
+                let mut output = shown?;
+                output.content.push(Content::Text(remarks(snapshot).trim_start().to_string()));
+                output.content.retain(|it| *it != Content::Text(String::new()));
+                Ok(output)
+            }
+            Err(why) => {
+                let mut output = self.lines(cx, snapshot)?;
+                output.content.push(Content::Text(format!("[shown as text: {why}]")));
+                Ok(output)
+            }
+        }
+    }
+
     fn lines(&self, cx: &Cx, snapshot: &Snapshot) -> Result<Output, Failure> {
         let text = &snapshot.rope;
         let total = line_count(text);
@@ -219,36 +301,4 @@ pub fn failure(cx: &Cx, err: ReadError) -> Failure {
         | ReadError::TooLarge { .. }
         | ReadError::Io { .. } => Failure::new(format!("{err}.")),
     }
-}
-
-fn image(cx: &Cx, location: &Location) -> Result<Option<Output>, Failure> {
-    let Location::Disk(path) = location else { return Ok(None) };
-    if cx.vfs.is_open(location) {
-        return Ok(None);
-    }
-    let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    let media_type = match extension.as_str() {
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "gif" => "image/gif",
-        "webp" => "image/webp",
-        "heic" | "heif" | "avif" | "bmp" | "tif" | "tiff" => {
-            return Err(Failure::new(format!(
-                "{} images cannot be shown. Convert it to PNG or JPEG first.",
-                extension.to_uppercase()
-            )));
-        }
-        _ => return Ok(None),
-    };
-    let bytes = cx.vfs.read_bytes(path, IMAGE).map_err(|err| {
-        Failure::new(format!(
-            "{}: {err}. Images up to {IMAGE} bytes can be shown.",
-            cx.place.shown(location)
-        ))
-    })?;
-    let data = STANDARD.encode(&bytes);
-    let text = format!("[{media_type}, {} bytes]", bytes.len());
-    let content = vec![Content::Text(text), Content::Image { media_type: media_type.into(), data }];
-    let card = crate::cards::of_content(&content[..1]);
-    Ok(Some(Output { content, card, ..Output::default() }))
 }

@@ -453,7 +453,7 @@ async fn a_stream_that_breaks_off_keeps_what_was_said_and_ends_the_card() {
         model: "x".into(),
         window: 1_000,
         max_output: None,
-        images: false,
+        sees: crate::tool::Sees { images: false, video: false },
         reasoning: None,
     };
     let prompt = Prompt {

@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::version;
 use crate::testing::*;
+use crate::wire::{Host, Wire};
 use crate::{Error, Message, Part, Protocol, Reasoning, Request, Role, Stop, Usage};
 
 pub(crate) const STREAM: &[&str] = &[
@@ -206,4 +207,11 @@ async fn too_long_a_conversation_has_its_own_error() {
     let body = json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "prompt is too long: 210000 tokens > 200000" } });
     let (_, error) = answer(Protocol::Anthropic, vec![Reply::json(400, &body)]).await;
     assert!(matches!(error, Some(Error::ContextOverflow { .. })), "{error:?}");
+}
+
+#[test]
+fn a_video_is_named_where_none_is_taken() {
+    let body = super::Anthropic.body(&with_video(), Host::Vendor).to_string();
+    assert!(body.contains("a video, which this endpoint does not take"), "{body}");
+    assert!(!body.contains("bW92aWU="), "{body}");
 }

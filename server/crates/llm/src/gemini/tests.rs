@@ -117,3 +117,11 @@ fn what_is_sent() {
         })
     );
 }
+
+#[test]
+fn a_video_goes_beside_the_results() {
+    let body = super::Gemini.body(&with_video(), Host::Vendor).to_string();
+    for part in ["inlineData", "video/mp4", "bW92aWU="] {
+        assert!(body.contains(part), "{body}");
+    }
+}

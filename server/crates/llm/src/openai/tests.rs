@@ -252,3 +252,9 @@ async fn errors_of_other_servers_are_understood() {
         assert!(matches!(error, Some(Error::ContextOverflow { .. })), "{body}: {error:?}");
     }
 }
+
+#[test]
+fn a_video_goes_beside_the_results() {
+    let body = super::Openai.body(&with_video(), Host::Vendor).to_string();
+    assert!(body.contains(r#""video_url":{"url":"data:video/mp4;base64,bW92aWU="}"#), "{body}");
+}

@@ -125,3 +125,10 @@ fn what_is_sent() {
         })
     );
 }
+
+#[test]
+fn a_video_is_named_where_none_is_taken() {
+    let body = super::OpenaiResponses.body(&with_video(), Host::Vendor).to_string();
+    assert!(body.contains("a video, which this endpoint does not take"), "{body}");
+    assert!(!body.contains("bW92aWU="), "{body}");
+}

@@ -120,7 +120,7 @@ impl<'a> Draft<'a> {
             Operation::Update { path, move_to, chunks } => {
                 let at = self.file(path)?;
                 let target = move_to.as_ref().map(|it| self.file(it)).transpose();
-                let changed = match tools::notebook_edit::refuse_notebook(path) {
+                let changed = match tools::notebook_edit::refuse_notebook(self.cx, path) {
                     Err(err) if !chunks.is_empty() => Err(err.to_string()),
                     Ok(()) | Err(_) => self.update(at, chunks),
                 };

@@ -108,6 +108,18 @@ impl<'a> Notebook<'a> {
         self.cells.len()
     }
 
+    /// A cell's id, or its place where it has none.
+    pub fn id(&self, at: usize) -> String {
+        let id = self.cells[at].get("id").map(|it| self.value(it));
+        id.filter(|it| !it.is_empty()).unwrap_or_else(|| format!("cell-{at}"))
+    }
+
+    /// A cell as JSON, and where it stands.
+    pub fn cell(&self, at: usize) -> Option<(Value, Range<usize>)> {
+        let span = self.cells.get(at)?.span.clone();
+        Some((serde_json::from_str(&self.text[span.clone()]).ok()?, span))
+    }
+
     /// A cell's text, and where it stands.
     pub fn source_of(&self, at: usize) -> Option<(String, Range<usize>)> {
         let node = self.cells.get(at)?.get("source")?;
@@ -189,12 +201,6 @@ impl<'a> Notebook<'a> {
         };
         let seen = self.cells[at].get("source").map_or(span.clone(), |it| it.span.clone());
         Change { edits: vec![edit], seen, told: format!("Deleted the cell {}.", self.id(at)) }
-    }
-
-    /// A cell's id, or its place where it has none.
-    fn id(&self, at: usize) -> String {
-        let id = self.cells[at].get("id").map(|it| self.value(it));
-        id.filter(|it| !it.is_empty()).unwrap_or_else(|| format!("cell-{at}"))
     }
 
     /// A string's value; nothing for anything else.

@@ -214,7 +214,8 @@ fn find<'a>(open: &'a OpenNotebook, id: &str) -> Result<&'a OpenCell, String> {
     Err(format!("there is no cell `{id}`. Its cells are: {}{more}", named.join(", ")))
 }
 
-fn text_of(cx: &Cx, cell: &Location) -> Result<Rope, Failure> {
+/// A shown cell's text as it is now.
+pub fn text_of(cx: &Cx, cell: &Location) -> Result<Rope, Failure> {
     let gone = || Failure::new("The cell is not open any more; read the notebook again.");
     cx.vfs.open_snapshot(cell).map(|it| it.rope).ok_or_else(gone)
 }

@@ -431,7 +431,7 @@ async fn a_closed_notebook_is_edited_once_it_was_read() {
     let told: Vec<&str> = told.lines().filter(|it| it.starts_with(['✓', '✗', 'C'])).collect();
     expect![[r#"
         ✗ n.ipynb was not read yet. Read the notebook first.
-        ✓      1	{
+        ✓ --- cell aaaa (markdown) ---
         ✓ Replaced the cell aaaa.
         Changed n.ipynb (+1 −2).
         ✗ n.ipynb: the cell already has this text. Nothing was changed."#]]

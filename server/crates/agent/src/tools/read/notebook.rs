@@ -1,0 +1,330 @@
+//! A notebook's cells with their outputs: of the file, or as the editor shows them.
+//!
+//! Invariant: a cell counts as seen only where all of its text was shown, and it is called what
+//! `NotebookEdit` calls it.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::Value;
+use text::Rope;
+use vfs::{Location, Snapshot};
+
+use super::medium;
+use crate::bounds;
+use crate::cards;
+use crate::editor::CellKind;
+use crate::tool::{Content, Cx, Failure, Output};
+use crate::tools::notebook_edit::cells::Notebook;
+use crate::tools::notebook_edit::{notebook_at, open};
+
+/// Characters of all cells together.
+const ROOM: usize = 60_000;
+/// Characters of one output.
+const OUTPUT: usize = 2_000;
+/// Outputs of one cell.
+const OUTPUTS: usize = 12;
+/// Pictures of one call.
+const PICTURES: usize = 8;
+
+/// Which cells are asked for.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    /// 1-based; negative counts from the end.
+    pub offset: Option<i64>,
+    pub limit: Option<usize>,
+}
+
+/// A cell as it is shown.
+struct Cell {
+    id: String,
+    kind: String,
+    source: String,
+    count: Option<u64>,
+    outputs: Vec<Value>,
+    /// Its document, where the editor shows it.
+    document: Option<(Location, Rope)>,
+    /// Where it stands in the file, where the file has this text.
+    in_file: Option<Range<usize>>,
+}
+
+/// The cells for model and card; the error says why the text is no notebook.
+pub async fn cells(
+    cx: &Cx,
+    snapshot: &Snapshot,
+    wanted: Wanted,
+) -> Result<Result<Output, Failure>, String> {
+    let text = snapshot.rope.to_string();
+    let file = in_file(&text)?;
+    let as_text = cx.vfs.is_open(&snapshot.location);
+    let shown = notebook_at(cx, &snapshot.location).filter(|_| !as_text);
+    let (all, remark) = match shown {
+        Some((location, open)) => {
+            let saved = open::is_saved(cx, &open, &text);
+            let known: HashMap<&str, &Cell> = file.iter().map(|it| (it.id.as_str(), it)).collect();
+            let cells = open.cells.iter().enumerate().filter_map(|(at, cell)| {
+                let rope = open::text_of(cx, &cell.location).ok()?;
+                let id = cell.id.clone().unwrap_or_else(|| format!("cell-{at}"));
+                let source = rope.to_string().replace("\r\n", "\n");
+                let in_file = known.get(id.as_str()).copied();
+                let same = in_file.filter(|it| it.source == source);
+                Some(Cell {
+                    kind: kind_name(cell.kind).into(),
+                    count: same.and_then(|it| it.count),
+                    outputs: same.map(|it| it.outputs.clone()).unwrap_or_default(),
+                    in_file: same.and_then(|it| it.in_file.clone()),
+                    document: Some((cell.location.clone(), rope)),
+                    id,
+                    source,
+                })
+            });
+            let cells: Vec<Cell> = cells.collect();
+            // A cell may be put into a notebook that was read, whatever is in it.
+            cx.session.seen.show(&location, &snapshot.rope, 0..0);
+            let remark = if saved {
+                ""
+            } else {
+                " [unsaved: these are the cells in the editor; outputs are shown where the file has the same text]"
+            };
+            (cells, remark)
+        }
+        None => (file, ""),
+    };
+    let total = all.len();
+    if total == 0 {
+        cx.session.seen.show_all(&snapshot.location, &snapshot.rope);
+        return Ok(Ok(Output::text(format!("[a notebook without cells]{remark}"))));
+    }
+    let first = match first(wanted.offset, total) {
+        Ok(first) => first,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let mut page = Page { content: Vec::new(), text: String::new(), pictures: 0, used: 0 };
+    let count = wanted.limit.unwrap_or(usize::MAX).max(1);
+    let mut next = first;
+    for cell in all.iter().skip(first - 1).take(count) {
+        let head = head(cell);
+        let size = head.chars().count() + cell.source.chars().count();
+        if ROOM < page.used + size && first < next {
+            break;
+        }
+        next += 1;
+        page.put(&head);
+        if ROOM < size {
+            page.put(&bounds::text(&cell.source, ROOM - 1_000));
+            page.put("\n[this cell is too long to be shown whole]\n");
+            continue;
+        }
+        page.put(&cell.source);
+        page.put("\n");
+        seen(cx, snapshot, cell);
+        for output in cell.outputs.iter().take(OUTPUTS) {
+            page.output(cx, &cell.id, output).await?;
+        }
+        if OUTPUTS < cell.outputs.len() {
+            page.put(&format!("[{} more outputs]\n", cell.outputs.len() - OUTPUTS));
+        }
+    }
+    let mut status = format!("[cells {first}-{} of {total}", next - 1);
+    if next <= total {
+        let offset = cx.dialect.field("Read", "offset").unwrap_or("offset");
+        status.push_str(&format!("; next {offset} {next}"));
+    }
+    status.push(']');
+    page.put(&status);
+    page.put(remark);
+    Ok(Ok(page.finish()))
+}
+
+/// The cells of a notebook's text.
+fn in_file(text: &str) -> Result<Vec<Cell>, String> {
+    let notebook = Notebook::read(text)?;
+    let cell = |at: usize| {
+        let (value, span) = notebook.cell(at)?;
+        Some(Cell {
+            id: notebook.id(at),
+            kind: value["cell_type"].as_str().unwrap_or("raw").into(),
+            source: notebook.source_of(at)?.0,
+            count: value["execution_count"].as_u64(),
+            outputs: value["outputs"].as_array().cloned().unwrap_or_default(),
+            document: None,
+            in_file: Some(span),
+        })
+    };
+    Ok((0..notebook.len()).filter_map(cell).collect())
+}
+
+fn kind_name(kind: CellKind) -> &'static str {
+    match kind {
+        CellKind::Code => "code",
+        CellKind::Markdown => "markdown",
+    }
+}
+
+fn first(offset: Option<i64>, total: usize) -> Result<usize, Failure> {
+    let offset = offset.unwrap_or(1);
+    if offset < 0 {
+        let back = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
+        return Ok(total.saturating_sub(back) + 1);
+    }
+    let first = usize::try_from(offset).unwrap_or(usize::MAX).max(1);
+    if total < first {
+        return Err(Failure::new(format!(
+            "The notebook has {total} cells; there is no cell number {offset}. Cells are counted from 1."
+        )));
+    }
+    Ok(first)
+}
+
+fn head(cell: &Cell) -> String {
+    let count = cell.count.map(|it| format!(", execution count {it}")).unwrap_or_default();
+    format!(
+        "--- cell {} ({}{count}) ---\n",
+        bounds::text(&cell.id, 80),
+        bounds::text(&cell.kind, 20)
+    )
+}
+
+fn seen(cx: &Cx, snapshot: &Snapshot, cell: &Cell) {
+    if let Some((location, rope)) = &cell.document {
+        cx.session.seen.show_all(location, rope);
+    }
+    if let Some(span) = &cell.in_file {
+        let rope = &snapshot.rope;
+        let start = rope.line_to_byte(rope.byte_to_line(span.start));
+        let last = rope.byte_to_line(span.end);
+        let end = if last + 1 < rope.len_lines() {
+            rope.line_to_byte(last + 1)
+        } else {
+            rope.len_bytes()
+        };
+        cx.session.seen.show(&snapshot.location, rope, start..end);
+    }
+}
+
+/// What is shown so far.
+struct Page {
+    content: Vec<Content>,
+    /// What follows the last picture.
+    text: String,
+    pictures: usize,
+    /// Characters.
+    used: usize,
+}
+
+impl Page {
+    fn put(&mut self, text: &str) {
+        self.used += text.chars().count();
+        self.text.push_str(text);
+    }
+
+    async fn output(&mut self, cx: &Cx, cell: &str, output: &Value) -> Result<(), String> {
+        self.put(&format!("--- output of {} ---\n", bounds::text(cell, 80)));
+        let (text, picture) = read_output(output);
+        if let Some(text) = text {
+            self.put(&middle_cut(&text));
+            self.put("\n");
+        }
+        let Some((media_type, data)) = picture else { return Ok(()) };
+        let facts = format!("{media_type}, {} bytes", data.len() / 4 * 3);
+        if !cx.sees.images || PICTURES <= self.pictures {
+            let why = if cx.sees.images { "read this cell alone to see it" } else { "not shown" };
+            self.put(&format!("[{facts}; {why}]\n"));
+            return Ok(());
+        }
+        let bytes = STANDARD.decode(data.as_bytes()).unwrap_or_default();
+        match medium::decoded(cx, "the output", bytes).await {
+            Ok(picture) => {
+                self.put(&format!("[{facts}]\n"));
+                self.pictures += 1;
+                self.content.push(Content::Text(std::mem::take(&mut self.text)));
+                self.content.push(medium::image(picture));
+            }
+            Err(failure) => self.put(&format!("[{facts}; {failure}]\n")),
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Output {
+        self.content.push(Content::Text(self.text));
+        let mut pictures = 0;
+        let card: Vec<Content> = self
+            .content
+            .iter()
+            .filter(|it| match it {
+                Content::Text(_) => true,
+                Content::Image { .. } | Content::Video { .. } => {
+                    pictures += 1;
+                    pictures == 1
+                }
+            })
+            .cloned()
+            .collect();
+        Output { card: cards::of_content(&card), content: self.content, ..Output::default() }
+    }
+}
+
+/// The text of an output, and its picture as media type and base64.
+fn read_output(output: &Value) -> (Option<String>, Option<(&'static str, String)>) {
+    match output["output_type"].as_str() {
+        Some("stream") => (Some(plain(&joined(&output["text"]))), None),
+        Some("error") => {
+            let traceback = output["traceback"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let lines: Vec<&str> = traceback.iter().filter_map(Value::as_str).collect();
+            let name = output["ename"].as_str().unwrap_or("error");
+            let value = output["evalue"].as_str().unwrap_or_default();
+            (Some(plain(&format!("{}\n{name}: {value}", lines.join("\n")))), None)
+        }
+        Some(_) | None => {
+            let data = &output["data"];
+            let picture = ["image/png", "image/jpeg", "image/gif", "image/webp"]
+                .into_iter()
+                .find(|it| !data[*it].is_null())
+                .map(|it| (it, joined(&data[it]).split_whitespace().collect()));
+            let text = ["text/markdown", "text/plain", "application/json", "text/latex"]
+                .into_iter()
+                .find(|it| !data[*it].is_null())
+                .map(|it| match &data[it] {
+                    json @ (Value::Object(_) | Value::Number(_) | Value::Bool(_)) => {
+                        json.to_string()
+                    }
+                    text => plain(&joined(text)),
+                });
+            let others = || {
+                let names = data.as_object().into_iter().flatten().map(|it| it.0.as_str());
+                format!("[{}]", bounds::text(&names.collect::<Vec<_>>().join(", "), 200))
+            };
+            let text = if text.is_none() && picture.is_none() { Some(others()) } else { text };
+            (text, picture)
+        }
+    }
+}
+
+/// A text as notebooks hold it: one string or a list of lines.
+fn joined(value: &Value) -> String {
+    match value {
+        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
+}
+
+/// What a terminal would show in the end.
+fn plain(text: &str) -> String {
+    exec::final_text(text.as_bytes()).trim_matches('\n').to_string()
+}
+
+/// Head and tail of a long output.
+fn middle_cut(text: &str) -> String {
+    let total = text.chars().count();
+    if total <= OUTPUT {
+        return text.to_string();
+    }
+    let head: String = text.chars().take(OUTPUT / 2).collect();
+    let tail: String = text.chars().skip(total - OUTPUT / 2).collect();
+    format!("{head}\n[… {} characters left out …]\n{tail}", total - OUTPUT / 2 * 2)
+}
+
+#[cfg(test)]
+mod tests;
