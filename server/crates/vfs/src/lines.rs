@@ -84,6 +84,11 @@ fn scan(path: &Path, len: u64, wanted: &Wanted) -> Result<LineRange, ScanError> 
         LineRange { first: 0, lines: Vec::new(), cut: Vec::new(), total: 0, full: false };
     let (mut number, mut bytes, mut line, mut cut, mut open) = (0, 0, Vec::new(), false, false);
     loop {
+        // Numbers change at the ends of lines only: what follows is whole lines, which are just counted.
+        if range.full || start.saturating_add(wanted.limit) <= number {
+            range.total = number + count_newlines(&mut reader)?;
+            return Ok(range);
+        }
         let buffer = reader.fill_buf()?;
         let at_end = buffer.is_empty();
         let (part, used, ended) = match memchr::memchr(b'\n', buffer) {
@@ -141,6 +146,11 @@ fn sniff_head(path: &Path, len: u64) -> Result<Detected, ScanError> {
 
 fn count_lines(path: &Path) -> io::Result<usize> {
     let (mut file, _) = disk::open_regular(path)?;
+    count_newlines(&mut file)
+}
+
+/// Lines from here to the end, one without an ending included.
+fn count_newlines(file: &mut impl Read) -> io::Result<usize> {
     let mut buffer = vec![0; 256 * 1024];
     let (mut newlines, mut last) = (0, b'\n');
     loop {
