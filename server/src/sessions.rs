@@ -297,7 +297,7 @@ impl Sessions {
         for (id, text) in told {
             match self.session(&id) {
                 Ok(session) => session.shared.note(text),
-                Err(_) => tracing::debug!(id, "a decision is about a session that is not open"),
+                Err(_) => self.leave_note(&id, &text),
             }
         }
     }

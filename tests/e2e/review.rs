@@ -390,6 +390,58 @@ fn the_agent_is_told_with_its_next_request() {
 }
 
 #[test]
+fn the_agent_is_told_of_decisions_made_while_its_session_was_not_open() {
+    for left in ["closed", "killed", "killed after the decision"] {
+        let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+        let model = Model::new([
+            Step::call("Read", json!({ "file_path": "a.txt" })),
+            Step::call(
+                "Edit",
+                json!({ "file_path": "a.txt", "old_string": "two", "new_string": "TWO" }),
+            ),
+            Step::text("done"),
+            Step::text("I see"),
+            Step::text("on it"),
+        ]);
+        let mut editor = Editor::open(&workspace, &model.settings());
+        let session = editor.session();
+        session.prompt("shout");
+        let id = session.id.clone();
+        let kept = || {
+            let files = workspace.own_files();
+            files.iter().any(|(path, text)| path.ends_with("review.json") && text.contains("TWO"))
+        };
+        until("the hunk on disk", PATIENCE, kept);
+        let reject = |editor: &Editor| {
+            let params = json!({ "action": "reject", "items": [{ "all": true }], "comment": "do not shout" });
+            let resolved = editor.request("copydesk/review/resolve", params);
+            assert_eq!(resolved["resolved"].as_array().map(Vec::len), Some(1), "{resolved}");
+        };
+        match left {
+            "closed" => drop(editor.request("session/close", json!({ "sessionId": id }))),
+            "killed" => {
+                editor.kill();
+                editor = Editor::open(&workspace, &model.settings());
+            }
+            _ => {}
+        }
+        reject(&editor);
+        if left == "killed after the decision" {
+            editor.kill();
+            editor = Editor::open(&workspace, &model.settings());
+        }
+        let params = json!({ "sessionId": id, "cwd": workspace.root(), "mcpServers": [] });
+        editor.request("session/resume", params);
+        editor.joined(&id).prompt("go on");
+        let said = model.requests()[3].body.to_string();
+        assert_eq!(said.matches("do not shout").count(), 1, "{left}: {said}");
+        editor.joined(&id).prompt("and on");
+        let said = model.requests()[4].body.to_string();
+        assert_eq!(said.matches("do not shout").count(), 1, "{left}: told twice: {said}");
+    }
+}
+
+#[test]
 fn the_agent_is_told_what_its_text_was_amended_to() {
     let workspace = Workspace::new(&[("a.txt", BEFORE)]);
     let model = Model::new([

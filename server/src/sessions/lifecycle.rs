@@ -329,6 +329,17 @@ impl Sessions {
         dirs.find(|it| is_dir_of(it, id))
     }
 
+    /// Leaves a note for a session that is not open here: it is told once somebody goes on with it.
+    pub(super) fn leave_note(&self, id: &str, text: &str) {
+        let Some(dir) = self.find_dir(id).filter(|_| id != OWN) else {
+            tracing::debug!(id, "a decision is about a session that is not kept");
+            return;
+        };
+        if let Err(error) = agent::notes::leave(&dir, text) {
+            tracing::warn!(%error, id, "a decision cannot be told to its session");
+        }
+    }
+
     /// A folder that exists, absolute.
     fn folder(&self, path: PathBuf) -> Result<PathBuf, RpcError> {
         if !path.is_absolute() {

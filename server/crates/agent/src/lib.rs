@@ -16,6 +16,7 @@ mod footprint;
 pub mod gate;
 mod in_review;
 mod live;
+pub mod notes;
 pub mod options;
 pub mod permission;
 pub mod place;

@@ -24,6 +24,7 @@ use crate::editor::Status;
 use crate::export;
 use crate::footprint::Footprints;
 use crate::live::Live;
+use crate::notes::Notes;
 use crate::permission::{Rule, Rules};
 use crate::place::Place;
 use crate::provider::Connection;
@@ -94,8 +95,8 @@ struct Mail {
     prompts: VecDeque<Prompt>,
     /// Something is being taken back: nothing is delivered.
     held: bool,
-    /// What the model is told with its next request, without a turn of its own.
-    notes: Vec<String>,
+    /// What the model is told with its next request.
+    notes: Arc<Notes>,
 }
 
 /// A prompt that waits for its turn.
@@ -149,6 +150,8 @@ impl Session {
     /// Starts a session's task.
     pub fn start(world: Arc<World>, start: Start) -> Session {
         let live = Live::new(start.transcript.clone());
+        let dir = start.artifacts.dir().and_then(Path::parent).map(PathBuf::from);
+        let notes = Arc::new(Notes::new(dir));
         let jobs = Jobs::new(world.supervisor.clone(), start.jobs_dir, live.clone());
         let recorder = Recorder::new(start.timeline, start.transcript.clone());
         world.editor.timelines().open(&start.id, &recorder);
@@ -170,7 +173,7 @@ impl Session {
                 cwd: start.place.cwd,
                 rules: Vec::new(),
                 edited: BTreeSet::new(),
-                mail: Mail::default(),
+                mail: Mail { notes, ..Mail::default() },
                 history: start.history,
                 turn: None,
                 waiting: 0,
@@ -389,13 +392,12 @@ impl Shared {
 
     /// Tells the model something with its next request, whenever that is.
     pub fn note(&self, text: String) {
-        self.lock().mail.notes.push(text);
+        self.notes().add(text);
     }
 
     /// What the model is to be told now.
     pub fn take_notes(&self) -> Option<String> {
-        let notes = std::mem::take(&mut self.lock().mail.notes);
-        (!notes.is_empty()).then(|| notes.join("\n"))
+        self.notes().take()
     }
 
     /// Prompts that are to be delivered with the next model request.
@@ -426,6 +428,10 @@ impl Shared {
             Ok(path) => self.world.editor.transcript_written(&path),
             Err(err) => tracing::warn!("the transcript cannot be written: {err}"),
         }
+    }
+
+    fn notes(&self) -> Arc<Notes> {
+        self.lock().mail.notes.clone()
     }
 
     fn record_options(&self) {

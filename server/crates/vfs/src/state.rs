@@ -150,6 +150,11 @@ pub fn remove(path: &Path) -> io::Result<()> {
     present(removed).map(|_| ())
 }
 
+/// Gives a file another name, in place of what had it; whether there was one.
+pub fn rename(from: &Path, to: &Path) -> io::Result<bool> {
+    present(fs::rename(from, to)).map(|it| it.is_some())
+}
+
 /// The paths in a folder, sorted; none when there is no folder.
 pub fn list(path: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = present(disk::list_dir(path))?.unwrap_or_default();
