@@ -200,7 +200,10 @@ impl Backend {
     }
 
     async fn status(&self, _params: Value) -> Result<Value> {
-        reply(Ok(self.ready()?.sessions.status()))
+        let ready = self.ready()?;
+        let mut status = ready.sessions.status();
+        status.problems.extend(ready.editor.review().problem());
+        reply(Ok(status))
     }
 
     async fn trust(&self, params: Value) -> Result<Value> {

@@ -16,7 +16,9 @@ use tokio::sync::Notify;
 use vfs::{Image, Location, Snapshot, Source, Undo, Vfs};
 
 pub mod bounds;
+pub mod checked;
 mod commands;
+mod keeping;
 mod kept;
 pub mod lines;
 pub mod plain;
@@ -59,7 +61,7 @@ pub struct Table {
     before: BTreeMap<Location, Image>,
     /// What the client was not told of yet.
     untold: Untold,
-    keeping: Option<kept::Keeping>,
+    keeping: Option<keeping::Keeping>,
     /// What commands do to files.
     commands: commands::Commands,
 }
@@ -133,7 +135,7 @@ impl Review {
 
     /// Where pending changes are kept across restarts. Nothing is read before it is needed.
     pub fn keep_in(&self, path: PathBuf) {
-        self.lock().keeping = Some(kept::Keeping::new(path));
+        self.lock().keeping = Some(keeping::Keeping::new(path));
     }
 
     /// What is known, as it was kept when this is the first look.

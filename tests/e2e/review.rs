@@ -292,6 +292,51 @@ fn hunks_survive_a_killed_server() {
 }
 
 #[test]
+fn a_damaged_list_of_hunks_costs_what_is_damaged_and_is_said() {
+    let workspace = Workspace::new(&[("a.txt", BEFORE), ("b.txt", BEFORE)]);
+    let mut editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    write(&session, "a.txt", AFTER);
+    write(&session, "b.txt", AFTER);
+    let list = || {
+        let mut files = workspace.own_files().into_iter();
+        let found = files.find(|(path, _)| path.ends_with("review.json"));
+        found.filter(|(_, text)| text.contains("a.txt") && text.contains("b.txt"))
+    };
+    until("the hunks on disk", PATIENCE, || list().is_some());
+    editor.kill();
+    let (path, text) = list().unwrap();
+    let at = text.find("a.txt").unwrap();
+    for damaged in [
+        text.replace("a.txt", "a.tx"),
+        text[..at].to_owned() + &text[at..].replacen("SEVEN", "SEVEM", 1),
+    ] {
+        std::fs::write(&path, &damaged).unwrap();
+        let mut editor = Editor::open(&workspace, &automatic());
+        let left: Vec<Value> = hunks(&editor).iter().map(|it| it["uri"].clone()).collect();
+        assert!(!left.is_empty() && left.iter().all(|it| *it == editor.uri("b.txt")), "{left:?}");
+        let problems = editor.request("copydesk/status", json!({}))["problems"].to_string();
+        assert!(
+            problems.contains("was damaged") && problems.contains("review.json.damaged"),
+            "{problems}"
+        );
+        let aside = path.with_file_name("review.json.damaged");
+        assert_eq!(std::fs::read_to_string(aside).unwrap(), damaged);
+        editor.kill();
+    }
+    std::fs::write(&path, &text).unwrap();
+    let editor = Editor::open(&workspace, &automatic());
+    let resolved = resolve(&editor, "reject", json!([{ "all": true }]));
+    assert_eq!(resolved["conflicts"], json!([]));
+    assert_eq!(
+        (workspace.read("a.txt"), workspace.read("b.txt")),
+        (BEFORE.to_owned(), BEFORE.to_owned())
+    );
+    let problems = editor.request("copydesk/status", json!({}))["problems"].to_string();
+    assert!(!problems.contains("was damaged"), "{problems}");
+}
+
+#[test]
 fn decisions_are_undone_after_a_restart() {
     for action in ["accept", "reject"] {
         let workspace = Workspace::new(&[("a.txt", BEFORE), ("gone.txt", "gone\n")]);

@@ -18,6 +18,7 @@ use vfs::{Image, Location, UndoEntry, Vfs, state};
 
 use super::Parts;
 use super::transaction::{Done, Step};
+use crate::review::checked;
 
 /// Texts larger than this are recorded after their call ended.
 const AWAITED: usize = 1 << 20;
@@ -263,13 +264,9 @@ fn needed(state_dir: &Path) -> std::io::Result<HashSet<[u8; 32]>> {
     let mut needed = HashSet::new();
     for project in state::list(&state_dir.join("projects"))? {
         let Some(bytes) = state::read_private(&project.join("review.json"))? else { continue };
-        match serde_json::from_slice::<Value>(&bytes) {
-            Ok(kept) => blobs(&kept, &mut needed),
-            Err(error) => {
-                // It cannot name anything any more.
-                tracing::warn!(project = %project.display(), %error, "pending changes cannot be read");
-            }
-        }
+        // Damaged lines cannot name anything any more.
+        let (lines, _) = checked::read::<Value>(&bytes);
+        lines.iter().for_each(|it| blobs(it, &mut needed));
     }
     Ok(needed)
 }

@@ -1,52 +1,33 @@
-//! Pending changes on disk: one file, replaced as a whole.
+//! Pending changes as they are written to disk.
+//!
+//! Invariant: what is read is what was written; whether it makes sense is the ledger's to judge.
 
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
 
 use review::{
-    Decision, Existence, Origin, Saved, SavedEdit, SavedEvent, SavedFile, SavedHunk, SavedPast,
-    SavedPiece,
+    Decision, Existence, Origin, SavedEdit, SavedEvent, SavedFile, SavedHunk, SavedPast, SavedPiece,
 };
 use serde::{Deserialize, Serialize};
-use vfs::{Image, Location, Undo, state};
+use vfs::{Image, Location, Undo};
 
-use super::{Review, Table};
+/// The format of a line.
+pub(super) const FORMAT: u32 = 2;
 
-/// The format of the file.
-const FORMAT: u32 = 1;
-/// Bytes of the texts of files that are kept only because decisions on them can be undone.
-const MAX_DECIDED: usize = 16 << 20;
-
-/// Where pending changes are kept.
-pub struct Keeping {
-    path: PathBuf,
-    loaded: bool,
-    /// Only its holder writes; other processes keep theirs in memory.
-    lock: Option<state::Lock>,
-}
-
-impl Keeping {
-    /// Nothing is read yet.
-    pub fn new(path: PathBuf) -> Keeping {
-        Keeping { path, loaded: false, lock: None }
-    }
-}
-
+/// One line.
 #[derive(Serialize, Deserialize)]
-struct Kept {
-    format: u32,
+pub(super) struct Kept {
+    pub format: u32,
     /// The last hunk number given.
-    hunks: u64,
+    pub hunks: u64,
     /// The last decision's number.
-    #[serde(default)]
-    tokens: u64,
-    files: Vec<KeptFile>,
+    pub tokens: u64,
+    /// Absent in a line that is there for the numbers alone.
+    pub file: Option<KeptFile>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct KeptFile {
+pub(super) struct KeptFile {
     file: KeptName,
     base: String,
     pieces: Vec<KeptPiece>,
@@ -56,9 +37,9 @@ struct KeptFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deleted: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    undo: Option<Undo>,
+    pub undo: Option<Undo>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    before: Option<Image>,
+    pub before: Option<Image>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     past: Option<KeptPast>,
 }
@@ -128,102 +109,29 @@ struct KeptHunk {
     mixed: bool,
 }
 
-impl Review {
-    /// Keeps what is pending now; soon, on a thread that may wait for the disk.
-    pub fn save_soon(&self) {
-        if self.0.unsaved.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let review = self.clone();
-        tokio::task::spawn_blocking(move || review.save());
-    }
-
-    /// Keeps what is pending, unless that is done.
-    pub fn save(&self) {
-        // Whoever saves last before the end waits for those who save already.
-        let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.0.unsaved.swap(false, Ordering::AcqRel) {
-            return;
-        }
-        let Some((path, bytes)) = self.table().pending() else { return };
-        if let Err(error) = state::write_private(&path, &bytes) {
-            tracing::warn!(%error, "pending changes cannot be kept for the next start");
-        }
-    }
-}
-
-impl Table {
-    /// Takes over what was kept, once; whether this was the time.
-    pub(super) fn load(&mut self) -> bool {
-        let Some(keeping) = self.keeping.as_mut().filter(|it| !it.loaded) else { return false };
-        keeping.loaded = true;
-        keeping.take_lock();
-        let read = match state::read_private(&keeping.path) {
-            Ok(Some(bytes)) => serde_json::from_slice::<Kept>(&bytes).map_err(|it| it.to_string()),
-            Ok(None) => return false,
-            Err(error) => Err(error.to_string()),
-        };
-        match read {
-            Ok(kept) if kept.format == FORMAT => {
-                for it in &kept.files {
-                    let location = it.file.location();
-                    self.deleted.extend(it.undo.clone().map(|undo| (location.clone(), undo)));
-                    self.before.extend(it.before.clone().map(|image| (location, image)));
-                }
-                let files = kept.files.into_iter().map(saved).collect();
-                self.ledger.restore(Saved { hunks: kept.hunks, tokens: kept.tokens, files });
-            }
-            Ok(kept) => {
-                tracing::warn!(kept.format, "pending changes are kept in an unknown format")
-            }
-            Err(error) => tracing::warn!(error, "pending changes of the last run are lost"),
-        }
-        true
-    }
-
-    fn pending(&mut self) -> Option<(PathBuf, Vec<u8>)> {
-        let keeping = self.keeping.as_mut()?;
-        if !keeping.take_lock() {
-            return None;
-        }
-        let Saved { hunks, tokens, files } = self.ledger.save();
-        let mut room = MAX_DECIDED;
-        let files = files.into_iter().filter(|it| {
-            // Those with nothing pending are here for the undo of decisions alone.
-            let pending = !it.pieces.is_empty() || it.existence.is_some();
-            let left = room.checked_sub(it.base.len());
-            room = if pending { room } else { left.unwrap_or(room) };
-            pending || left.is_some()
-        });
-        let files = files.map(|it| {
-            let undo = self.deleted.get(&it.file).cloned();
-            let before = self.before.get(&it.file).cloned();
-            KeptFile { undo, before, ..kept(it) }
-        });
-        let kept = Kept { format: FORMAT, hunks, tokens, files: files.collect() };
-        let bytes = serde_json::to_vec(&kept).ok()?;
-        Some((keeping.path.clone(), bytes))
-    }
-}
-
-impl Keeping {
-    fn take_lock(&mut self) -> bool {
-        if self.lock.is_none() {
-            match state::lock(&self.path.with_extension("lock")) {
-                Ok(lock) => self.lock = lock,
-                Err(error) => tracing::warn!(%error, "pending changes cannot be kept"),
-            }
-        }
-        self.lock.is_some()
-    }
-}
-
 impl KeptName {
     fn location(&self) -> Location {
         match self {
             KeptName::Disk(path) => Location::disk(path),
             KeptName::Virtual(name) => Location::Virtual(name.clone()),
         }
+    }
+}
+
+impl KeptFile {
+    /// Which file it is.
+    pub fn location(&self) -> Location {
+        self.file.location()
+    }
+
+    /// As the ledger gives it.
+    pub fn of(file: SavedFile<Location>) -> KeptFile {
+        kept(file)
+    }
+
+    /// As the ledger takes it.
+    pub fn saved(self) -> SavedFile<Location> {
+        saved(self)
     }
 }
 

@@ -128,16 +128,23 @@ impl<F: Ord + Clone> Ledger<F> {
         Saved { hunks: self.hunks, tokens: self.tokens, files }
     }
 
-    /// Takes over what was saved. Files that are known already stay as they are.
-    pub fn restore(&mut self, saved: Saved<F>) {
+    /// Takes over what was saved. Files that are known already stay as they are. Gives those with
+    /// pending hunks that make no sense and are left out.
+    pub fn restore(&mut self, saved: Saved<F>) -> Vec<F> {
         self.hunks = self.hunks.max(saved.hunks);
         self.tokens = self.tokens.max(saved.tokens);
+        let mut broken = Vec::new();
         for file in saved.files {
             let name = file.file.clone();
-            if let (false, Some(restored)) = (self.files.contains_key(&name), restored(file)) {
-                self.files.insert(name, restored);
+            let pending = !file.pieces.is_empty() || file.existence.is_some();
+            match restored(file) {
+                _ if self.files.contains_key(&name) => {}
+                Some(restored) => drop(self.files.insert(name, restored)),
+                None if pending => broken.push(name),
+                None => {}
             }
         }
+        broken
     }
 }
 

@@ -30,9 +30,11 @@ fn images_that_pending_changes_of_any_folder_name_are_not_dropped() {
     let (vfs, blobs) = store(folder.path(), &["needed", "also needed", "not needed"]);
     let image = |blob: &[u8; 32]| json!({ "File": { "blob": blob, "mode": 0o644 } });
     for (project, blob) in [("a", &blobs[0]), ("b", &blobs[1])] {
-        let kept = json!({ "files": [{ "undo": { "entries": [{ "before": image(blob) }] } }] });
+        let kept = json!({ "file": { "undo": { "entries": [{ "before": image(blob) }] } } });
+        let mut bytes = Vec::new();
+        checked::push(&mut bytes, &kept).unwrap();
         let path = folder.path().join("projects").join(project).join("review.json");
-        state::write_private(&path, kept.to_string().as_bytes()).unwrap();
+        state::write_private(&path, &bytes).unwrap();
     }
     drop_old_images(&vfs, folder.path(), 1 << 20);
     assert!(blobs.iter().all(|it| vfs.blob(*it).is_ok()), "there is room");
