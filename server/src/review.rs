@@ -396,6 +396,7 @@ impl Table {
         if let Some(image) = self.before.remove(from) {
             self.before.insert(to.clone(), image);
         }
+        self.commands.rename(from, to);
         self.untold.hunks.extend([from.clone(), to.clone()]);
     }
 

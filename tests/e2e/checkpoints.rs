@@ -231,20 +231,23 @@ fn files_come_and_go_with_their_bytes_and_modes() {
 #[test]
 fn what_a_command_changed_is_taken_back_too() {
     let workspace = Workspace::new(&[("a.txt", BEFORE), ("gone.txt", "gone\n")]);
-    let command = "sed -i s/two/TWO/ a.txt; rm gone.txt; echo made > made.txt";
+    let command = "sed -i s/two/TWO/ a.txt; chmod 700 a.txt; rm gone.txt; echo made > made.txt";
     let model = model([call("Bash", json!({ "command": command }))]);
     let editor = Editor::open(&workspace, &in_mode(&model, "auto"));
     let session = editor.session();
     session.prompt("run it");
     assert!(workspace.has("made.txt") && !workspace.has("gone.txt"));
+    let mode = || std::fs::metadata(workspace.path("a.txt")).unwrap().permissions().mode() & 0o777;
     let restored = restore(&editor, &ids(&editor, &session.id)[0]);
     assert_eq!(restored["conflicts"], json!([]), "{restored}");
     assert_eq!(workspace.read("a.txt"), BEFORE);
+    assert_ne!(mode(), 0o700);
     assert_eq!(workspace.read("gone.txt"), "gone\n");
     assert!(!workspace.has("made.txt"));
     assert_eq!(pending(&editor), 0);
     undo(&editor, &restored);
     assert_eq!(workspace.read("a.txt"), BEFORE.replace("two", "TWO"));
+    assert_eq!(mode(), 0o700);
     assert!(workspace.has("made.txt") && !workspace.has("gone.txt"));
 }
 

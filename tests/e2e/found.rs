@@ -462,3 +462,44 @@ fn what_was_found_survives_the_server_and_what_was_not_stays_on_disk() {
         ("one\n".into(), "TWO\n".into())
     );
 }
+
+/// A file's mode belongs to what a command did to it, whatever was edited since.
+#[test]
+fn a_mode_goes_and_comes_back_with_the_change() {
+    for (edited, restarted) in [(false, false), (false, true), (true, false), (true, true)] {
+        let workspace = Workspace::new(&[("e.sh", "one\ntwo\n")]);
+        let script = workspace.path("e.sh");
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let now = || {
+            let mode = std::fs::metadata(&script).unwrap().permissions().mode() & 0o777;
+            (workspace.read("e.sh"), mode)
+        };
+        let mut editor = Editor::open(&workspace, &automatic());
+        let session = editor.session();
+        session.tool("Bash", bash("echo three >> e.sh; chmod 755 e.sh")).ok();
+        if edited {
+            session.tool("Read", json!({ "file_path": "e.sh" })).ok();
+            let edit = json!({ "file_path": "e.sh", "old_string": "one", "new_string": "ONE" });
+            session.tool("Edit", edit).ok();
+        }
+        let changed = now();
+        assert_eq!(changed.1, 0o755);
+        let restart = |editor: &mut Editor| {
+            if restarted {
+                editor.request("shutdown", Value::Null);
+                editor.notify("exit", Value::Null);
+                editor.exit_code(PATIENCE);
+                *editor = Editor::open(&workspace, &automatic());
+            }
+        };
+        restart(&mut editor);
+        let resolved = reject(&editor);
+        assert_eq!(now(), ("one\ntwo\n".to_owned(), 0o644), "{edited} {restarted}");
+        restart(&mut editor);
+        let token = json!({ "undoToken": resolved["undoToken"] });
+        editor.request("copydesk/review/undo", token);
+        assert_eq!(now(), changed, "{edited} {restarted}");
+        reject(&editor);
+        assert_eq!(now(), ("one\ntwo\n".to_owned(), 0o644), "{edited} {restarted}");
+    }
+}

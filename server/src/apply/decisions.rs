@@ -285,15 +285,22 @@ impl Parts {
         Ok(Carried::Disk(Box::new(step)))
     }
 
-    /// Takes a command's whole change of a file back byte for byte, mode included, where the file
-    /// is to have the text it had before; whether it did.
+    /// Takes a command's whole change of a file back byte for byte, mode included, or brings it
+    /// again, where the file is to have the text of that side; whether it did.
     async fn revert_whole(&self, location: &Location, wanted: &Rope, held: &Held) -> bool {
-        let Some(undo) = held.changed_by_command(location) else { return false };
-        let before = undo.entries.first().and_then(|it| it.before.clone());
-        let Some(Image::File { blob, .. }) = before else { return false };
-        let then = self.vfs.blob(blob).ok().and_then(|bytes| self.vfs.decode_text(&bytes));
-        let same = then.is_some_and(|(text, _)| text == *wanted);
-        same && self.revert(undo).await.is_ok()
+        let Some(back) = held.whole_change(location) else { return false };
+        let mut again = back.clone();
+        for entry in &mut again.entries {
+            std::mem::swap(&mut entry.before, &mut entry.after);
+        }
+        for undo in [back, again] {
+            let image = undo.entries.first().and_then(|it| it.before.as_ref());
+            let text = image.and_then(|it| self.vfs.image_text(it).ok().flatten());
+            if text.is_some_and(|it| it == *wanted) && self.revert(undo).await.is_ok() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Gives a closed file the very bytes it had, malformed ones included, where a change comes to
@@ -316,7 +323,8 @@ impl Parts {
         if text(entry.after.as_ref()?)? != base.rope {
             return None;
         }
-        self.revert(undo).await.ok()?;
+        self.revert(undo.clone()).await.ok()?;
+        held.keep_whole_change(&base.location, undo);
         Some(DiskStep { ops: Vec::new(), before: base.rope.clone(), changes: changes.clone() })
     }
 

@@ -21,6 +21,9 @@ impl Parts {
             let mut moments = Vec::new();
             let outcome = match undo {
                 Ok(undo) => {
+                    if let Some(image) = undo.entries.first().and_then(|it| it.before.clone()) {
+                        held.keep_before(&location, image);
+                    }
                     moments.extend(undo.entries.iter().map(|entry| of_entry(&location, entry)));
                     held.found(&location, &file, Some(undo), &origin)
                 }

@@ -78,8 +78,13 @@ impl Held {
         outcome
     }
 
-    /// How a file that a command changed comes back with its own bytes.
-    pub fn changed_by_command(&self, location: &Location) -> Option<Undo> {
+    /// Remembers what a decision did to a file as a whole, for its undo.
+    pub fn keep_whole_change(&self, location: &Location, undo: Undo) {
+        self.review.lock().commands.undo.insert(location.clone(), undo);
+    }
+
+    /// How a file that a command or a decision changed as a whole comes back with its own bytes.
+    pub fn whole_change(&self, location: &Location) -> Option<Undo> {
         self.review.lock().commands.undo.get(location).cloned()
     }
 }
@@ -99,6 +104,23 @@ impl Commands {
             entry.before.clone_from(&earlier.before);
         }
         self.undo.insert(location.clone(), undo);
+    }
+
+    /// How a changed file comes back with its own bytes.
+    pub fn undo(&self, location: &Location) -> Option<&Undo> {
+        self.undo.get(location)
+    }
+
+    /// Takes over how files come back that commands of earlier runs changed.
+    pub fn restore_undo(&mut self, location: Location, undo: Undo) {
+        self.undo.entry(location).or_insert(undo);
+    }
+
+    /// A file goes by another name.
+    pub fn rename(&mut self, from: &Location, to: &Location) {
+        if let Some(undo) = self.undo.remove(from) {
+            self.undo.insert(to.clone(), undo);
+        }
     }
 
     /// Nothing about a file is pending any more.

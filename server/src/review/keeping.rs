@@ -109,7 +109,10 @@ impl Table {
         for it in &kept {
             let location = it.location();
             self.deleted.extend(it.undo.clone().map(|undo| (location.clone(), undo)));
-            self.before.extend(it.before.clone().map(|image| (location, image)));
+            self.before.extend(it.before.clone().map(|image| (location.clone(), image)));
+            if let Some(undo) = it.command.clone() {
+                self.commands.restore_undo(location, undo);
+            }
         }
         let files = kept.into_iter().map(KeptFile::saved).collect();
         let broken = self.ledger.restore(Saved { hunks, tokens, files });
@@ -133,8 +136,9 @@ impl Table {
         let files = files.map(|it| {
             let undo = self.deleted.get(&it.file).cloned();
             let before = self.before.get(&it.file).cloned();
+            let command = self.commands.undo(&it.file).cloned();
             let mut kept = KeptFile::of(it);
-            (kept.undo, kept.before) = (undo, before);
+            (kept.undo, kept.before, kept.command) = (undo, before, command);
             Some(kept)
         });
         let mut bytes = Vec::new();

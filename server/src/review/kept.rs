@@ -40,6 +40,9 @@ pub(super) struct KeptFile {
     pub undo: Option<Undo>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Image>,
+    /// What a command did to the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Undo>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     past: Option<KeptPast>,
 }
@@ -154,6 +157,7 @@ fn kept(file: SavedFile<Location>) -> KeptFile {
         deleted,
         undo: None,
         before: None,
+        command: None,
         past: file.past.map(kept_past),
     }
 }
