@@ -13,7 +13,7 @@ use protocol::RestoreConflict;
 use review::{Origin, Remembered};
 use text::{ChangeSet, Edit, Rope};
 use tokio::task::spawn_blocking;
-use vfs::{Dirty, Image, Location, Undo, UndoEntry, Vfs};
+use vfs::{Dirty, Image, Location, Undo, UndoEntry, Vfs, same_but_line_endings};
 
 use super::decisions::Carried;
 use super::record::{Was, replaced};
@@ -24,6 +24,8 @@ use crate::review::Held;
 
 /// What the person sees a restore called in their editor's undo.
 const LABEL: &str = "Restore a checkpoint";
+const BEHIND: &str = "its file was changed on disk, and the editor still shows the text before; reload it \
+                      there and restore again";
 /// Restores whose hunks are remembered for their undo.
 const KEPT_MEMORIES: usize = 20;
 
@@ -136,7 +138,10 @@ impl Parts {
         let (vfs, location, steps) = (self.vfs.clone(), location.clone(), steps.clone());
         let walked = spawn_blocking(move || {
             let now = now_at(&vfs, &location, &steps);
-            let walked = walk(&now, &links(&vfs, &steps));
+            let mut walked = walk(&now, &links(&vfs, &steps));
+            if walked.target == now && now.image().is_none() && vfs.is_behind(&location) {
+                walked.reason = walked.reason.or(Some(BEHIND));
+            }
             (now, walked)
         });
         walked.await.unwrap_or_else(|error| {
@@ -216,6 +221,12 @@ impl Parts {
         hunks: Hunks<'_>,
     ) -> Result<(Was, Was, Vec<Replaced>), ApplyError> {
         match (now, &walked.target) {
+            (State::Text(text, Some(_)), target) if self.vfs.is_open(location) => {
+                self.change_behind(location, (now, target)).await?;
+                held.forget_awaited(location);
+                let edits = target.text().map(|target| replaced(&fitting(walked, text, target)));
+                Ok((was(now), was(target), edits.unwrap_or_default()))
+            }
             (State::Text(text, _), State::Text(target, _))
                 if self.vfs.is_open(location) || walked.target.image().is_none() =>
             {
@@ -303,6 +314,20 @@ impl Parts {
         let entry =
             UndoEntry { path, before: target.image().cloned(), after: now.image().cloned() };
         self.put(location, entry).await
+    }
+
+    /// Gives a file that was changed on disk the text again that the editor shows of it.
+    async fn change_behind(
+        &self,
+        location: &Location,
+        (now, target): (&State, &State),
+    ) -> Result<(), ApplyError> {
+        let open = self.vfs.open_snapshot(location);
+        let shown = open.is_some_and(|it| target.text().is_some_and(|text| shows(&it.rope, text)));
+        if !shown || target.image().is_none() || !self.vfs.is_behind(location) {
+            return Err(refused(location, BEHIND));
+        }
+        self.exchange(location, (now, target)).await
     }
 
     async fn make(&self, location: &Location, target: &State) -> Result<Was, ApplyError> {
@@ -408,7 +433,7 @@ fn now_at(vfs: &Vfs, location: &Location, steps: &Steps) -> State {
     // The editor may still show the text of a file that is gone.
     let gone = gone && !location.path().is_some_and(on_disk);
     if let Some(open) = vfs.open_snapshot(location).filter(|_| !gone) {
-        return State::Text(open.rope, None);
+        return unread(vfs, location, steps).unwrap_or(State::Text(open.rope, None));
     }
     let Some(path) = location.path() else {
         return if gone { State::Absent } else { State::Unknown(None) };
@@ -429,6 +454,23 @@ fn now_at(vfs: &Vfs, location: &Location, steps: &Steps) -> State {
             State::Unknown(None)
         }
     }
+}
+
+/// What a command made of a file that the editor shows as it was before.
+fn unread(vfs: &Vfs, location: &Location, steps: &Steps) -> Option<State> {
+    let (_, last) = steps.last()?;
+    let Stood::File(after) = &last.after else { return None };
+    if !vfs.is_behind(location) {
+        return None;
+    }
+    let standing = vfs.standing(&vfs::Roots::real(location.path()?)).ok()??;
+    let same = standing.image.same_content(after);
+    same.then_some(State::Text(standing.text?, Some(standing.image)))
+}
+
+/// Whether an editor that shows `shown` shows this text of a file.
+fn shows(shown: &Rope, text: &Rope) -> bool {
+    shown == text || same_but_line_endings(&shown.to_string(), &text.to_string())
 }
 
 /// The steps with what they are about, the newest first. Steps that follow each other are one where what

@@ -78,6 +78,14 @@ impl Held {
         outcome
     }
 
+    /// The file is on disk again what the editor shows: what a command did to it is not waited for.
+    pub fn forget_awaited(&self, location: &Location) {
+        let mut table = self.review.lock();
+        table.commands.awaited.remove(location);
+        table.commands.taken.remove(location);
+        self.review.count(&table);
+    }
+
     /// Remembers what a decision did to a file as a whole, for its undo.
     pub fn keep_whole_change(&self, location: &Location, undo: Undo) {
         self.review.lock().commands.undo.insert(location.clone(), undo);
