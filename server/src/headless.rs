@@ -121,6 +121,7 @@ impl Editor for Headless {
                     changes: &file.changes,
                     generation: None,
                     now: now.as_ref(),
+                    since: None,
                 };
                 let origin = review::Origin::of(&transaction.session, &transaction.call);
                 held.enter(location, Entry::Changed, &edit, &origin);

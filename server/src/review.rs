@@ -116,6 +116,8 @@ pub struct Entered<'a> {
     pub changes: &'a ChangeSet,
     /// The document as it was last seen, with the edit in it.
     pub now: Option<&'a Snapshot>,
+    /// What led there from the text just after the edit, where that is known.
+    pub since: Option<&'a ChangeSet>,
 }
 
 impl Review {
@@ -276,12 +278,13 @@ impl Held {
         self.review.count(&table);
     }
 
-    /// The edit failed, and what is left of it is told by the text alone.
+    /// The edit failed, or nobody can tell: what came since may be the person's or a part of ours.
     pub fn failed(&self) {
-        let mut table = self.review.lock();
+        let mut table = self.review.table();
         for location in &self.locations {
-            table.followed.remove(location);
+            table.follow_unsure(&self.review.0.vfs, location);
         }
+        self.review.count(&table);
     }
 
     /// Remembers how a file that a decision took away comes back as it was.
@@ -489,6 +492,25 @@ impl Table {
         }
     }
 
+    /// Follows a document through steps some of which may be an edit of ours.
+    fn follow_unsure(&mut self, vfs: &Vfs, location: &Location) {
+        let is_text = self.ledger.current(location).is_some()
+            && self.ledger.existence(location) != Some(Existence::Deleted);
+        let known = self.followed.get(location).copied().filter(|_| is_text);
+        let Some(steps) = known.and_then(|known| vfs.steps_since(location, known)) else {
+            self.followed.remove(location);
+            return;
+        };
+        for step in steps {
+            self.followed.insert(location.clone(), step.generation);
+            let told = match self.ledger.unsure_edit(location, &step.changes) {
+                Edited::Hunks => &mut self.untold.hunks,
+                Edited::Moved => &mut self.untold.moved,
+            };
+            told.insert(location.clone());
+        }
+    }
+
     /// Brings a file's text to what it was just before an edit.
     fn arrive(&mut self, vfs: &Vfs, location: &Location, edit: &Entered<'_>) {
         if self.ledger.current(location).is_none()
@@ -510,6 +532,9 @@ impl Table {
         }
         self.ledger.reopened(location, &edit.changes.apply(edit.before));
         let Some(now) = edit.now else { return };
+        if let Some(since) = edit.since {
+            self.ledger.person_edit(location, since);
+        }
         self.ledger.reopened(location, &now.rope);
         if let Source::Buffer { generation, .. } = now.source {
             self.followed.insert(location.clone(), generation);

@@ -55,6 +55,8 @@ pub struct Landed {
     pub buffer: Before,
     /// The document as it was seen with the edit in it.
     pub now: Snapshot,
+    /// What the person typed since, over the text with the edit; leads to `now`.
+    pub since: ChangeSet,
     /// Takes the edit back out of `now`; `None` where the person has typed over it already.
     pub inverse: Option<ChangeSet>,
 }
@@ -69,7 +71,8 @@ struct Fitted {
 }
 
 enum Outcome {
-    Landed(Snapshot),
+    /// With what the person did, over the text with the edit.
+    Landed(Snapshot, ChangeSet),
     /// To be sent again; the editor's reason where it gave one.
     NotIn(Option<String>),
     /// In the wrong place; the change puts it right.
@@ -143,10 +146,15 @@ impl Parts {
             }
             if fitted.ours.is_identity() {
                 let now = fitted.now.clone();
-                return Ok(landed(first.unwrap_or(fitted), now));
+                return Ok(landed(first.unwrap_or(fitted), now, None));
             }
             match self.send(label, location, &fitted, cancelled).await {
-                Outcome::Landed(now) => return Ok(landed(first.unwrap_or(fitted), now)),
+                Outcome::Landed(now, theirs) => {
+                    return Ok(match first {
+                        None => landed(fitted, now, Some(theirs)),
+                        Some(first) => landed(first, now, None),
+                    });
+                }
                 Outcome::NotIn(why) => {
                     tracing::debug!(%location, ?why, "an edit did not land");
                     reason = why.or(reason);
@@ -235,7 +243,8 @@ impl Parts {
                 let _ = timeout(EXPLANATION, explained).await;
                 match self.judge(location, &mut watched) {
                     None => Outcome::Closed,
-                    Some((now, Landing::Exact | Landing::With { .. })) => Outcome::Landed(now),
+                    Some((now, Landing::Exact)) => exact(now),
+                    Some((now, Landing::With { theirs })) => Outcome::Landed(now, theirs),
                     Some((now, Landing::Misplaced { repair })) => Outcome::Misplaced(now, repair),
                     Some((_, Landing::Partly { .. })) => {
                         // The others may be on their way.
@@ -306,7 +315,8 @@ impl Parts {
             generation.borrow_and_update();
             let (patience, otherwise) = match self.judge(location, watched) {
                 None => return Outcome::Closed,
-                Some((now, Landing::Exact | Landing::With { .. })) => return Outcome::Landed(now),
+                Some((now, Landing::Exact)) => return exact(now),
+                Some((now, Landing::With { theirs })) => return Outcome::Landed(now, theirs),
                 Some((now, Landing::Misplaced { repair })) => {
                     return Outcome::Misplaced(now, repair);
                 }
@@ -419,9 +429,19 @@ fn touched(changes: &ChangeSet) -> Range<usize> {
     first.start..edits.next_back().map_or(first.end, |edit| edit.range.end)
 }
 
-fn landed(fitted: Fitted, now: Snapshot) -> Landed {
+fn exact(now: Snapshot) -> Outcome {
+    let nothing = ChangeSet::identity(now.rope.len_bytes());
+    Outcome::Landed(now, nothing)
+}
+
+fn landed(fitted: Fitted, now: Snapshot, theirs: Option<ChangeSet>) -> Landed {
     let after = fitted.ours.apply(&fitted.now.rope);
-    let since = ChangeSet::between(&after, &now.rope);
+    let fits = |it: &ChangeSet| {
+        it.len_before() == after.len_bytes()
+            && it.len_after() == now.rope.len_bytes()
+            && it.apply(&after) == now.rope
+    };
+    let since = theirs.filter(fits).unwrap_or_else(|| ChangeSet::between(&after, &now.rope));
     let inverse = fitted.ours.invert(&fitted.now.rope).rebase(&since).ok();
     Landed {
         before: fitted.now.rope,
@@ -429,6 +449,7 @@ fn landed(fitted: Fitted, now: Snapshot) -> Landed {
         changes: fitted.ours,
         buffer: fitted.buffer,
         now,
+        since,
         inverse,
     }
 }

@@ -117,8 +117,13 @@ impl Parts {
         let base = moved.and_then(|old| self.review.table().ledger.base(old).cloned());
         let base = base.unwrap_or_else(|| before.clone());
         let own = ChangeSet::whole(&base, text);
-        let entered =
-            Entered { before: &base, generation: None, changes: &own, now: shown.cell.as_ref() };
+        let entered = Entered {
+            before: &base,
+            generation: None,
+            changes: &own,
+            now: shown.cell.as_ref(),
+            since: None,
+        };
         let entry = match &change {
             CellChange::Replace { .. } => Entry::Changed,
             CellChange::Insert { .. } => Entry::Created,

@@ -59,9 +59,10 @@ impl Parts {
         let carried = self.carry_out(&label, &locations, &steps, &mut done, cancelled).await;
         let carried = carried.and_then(|()| self.check_places(&locations, &places));
         if let Err(error) = carried {
-            held.failed();
             let entering = (&held, &origin_of_edit);
-            return Err(self.take_back(&label, error, done, entering).await);
+            let error = self.take_back(&label, error, done, entering).await;
+            held.failed();
+            return Err(error);
         }
         self.enter(&held, (&locations, &steps, kinds), &done, &origin_of_edit);
         let approval = match review {
@@ -420,7 +421,7 @@ impl Kind {
 
 /// An edit of a closed file.
 pub(super) fn whole<'a>(before: &'a Rope, changes: &'a ChangeSet) -> Entered<'a> {
-    Entered { before, changes, generation: None, now: None }
+    Entered { before, changes, generation: None, now: None, since: None }
 }
 
 impl Landed {
@@ -431,6 +432,7 @@ impl Landed {
             generation: Some(self.generation),
             changes: &self.changes,
             now: Some(&self.now),
+            since: Some(&self.since),
         }
     }
 }

@@ -283,7 +283,7 @@ impl Table {
         origin: &Origin,
     ) {
         let changes = ChangeSet::between(before, after);
-        let edit = Entered { before, generation: None, changes: &changes, now: open };
+        let edit = Entered { before, generation: None, changes: &changes, now: open, since: None };
         self.arrive(vfs, location, &edit);
         self.ledger.agent_edit(location, before, &changes, origin);
         self.go_on(location, &edit);

@@ -88,13 +88,26 @@ impl File {
     /// Decides on hunks. For a rejection the document has changed as `plan_reject` said.
     pub fn decide(&mut self, hunks: &BTreeSet<HunkId>, decision: Decision, token: u64) {
         self.begin_past();
+        let settled = self.settled(hunks, decision, Some(token));
+        self.enter_decision(hunks, decision, Some(token));
+        self.happened(Event::Decided(settled));
+    }
+
+    /// Hunks are pending no more and their text stays, by nobody's decision.
+    pub fn let_stay(&mut self, hunks: &BTreeSet<HunkId>) {
+        let settled = self.settled(hunks, Decision::Accept, None);
+        self.enter_decision(hunks, Decision::Accept, None);
+        self.happened(Event::Decided(settled));
+    }
+
+    fn settled(&self, hunks: &BTreeSet<HunkId>, decision: Decision, token: Option<u64>) -> Settled {
         let part = |id: &HunkId| Part {
             origin: self.origins.get(id).cloned().unwrap_or_default(),
             print: self.print(id),
         };
         let own = self.existence.as_ref().filter(|(_, id)| hunks.contains(id));
-        let settled = Settled {
-            token: Some(token),
+        Settled {
+            token,
             decision,
             hunks: hunks.iter().map(|id| (id.clone(), part(id))).collect(),
             changes: match decision {
@@ -103,9 +116,7 @@ impl File {
             },
             existence: own.map(|(kind, _)| *kind),
             names: Vec::new(),
-        };
-        self.enter_decision(hunks, decision, Some(token));
-        self.happened(Event::Decided(settled));
+        }
     }
 
     /// As [`File::decide`], unrecorded. Without a token it cannot be undone.

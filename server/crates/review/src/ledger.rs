@@ -146,11 +146,40 @@ impl<F: Ord + Clone> Ledger<F> {
         edited
     }
 
-    /// The file has this text, however it came to it.
+    /// The file has this text, however it came to it. A hunk that the guess of how reaches into
+    /// beyond its edges is pending no more, and its text stays: where it is cannot be known.
     pub fn reopened(&mut self, file: &F, text: &Rope) -> Edited {
-        let Some(found) = self.files.get(file) else { return Edited::Moved };
+        let Some(found) = self.files.get_mut(file) else { return Edited::Moved };
         let changes = ChangeSet::between(&found.current, text);
-        if changes.is_identity() { Edited::Moved } else { self.person_edit(file, &changes) }
+        if changes.is_identity() {
+            return Edited::Moved;
+        }
+        let crossed = found.crossed_by(&changes);
+        self.let_stay(file, &crossed, &changes)
+    }
+
+    /// As [`Ledger::person_edit`] where the change may be one of ours that counts as failed: hunks
+    /// that it takes text from are pending no more, and what is there stays.
+    pub fn unsure_edit(&mut self, file: &F, changes: &ChangeSet) -> Edited {
+        let Some(found) = self.files.get(file) else { return Edited::Moved };
+        if found.current.len_bytes() != changes.len_before() {
+            return Edited::Moved;
+        }
+        let cut = found.cut_by(changes);
+        self.let_stay(file, &cut, changes)
+    }
+
+    fn let_stay(&mut self, file: &F, hunks: &BTreeSet<HunkId>, changes: &ChangeSet) -> Edited {
+        let Some(found) = self.files.get_mut(file) else { return Edited::Moved };
+        if !hunks.is_empty() {
+            found.let_stay(hunks);
+        }
+        let edited = found.person_edit(changes);
+        if edited == Edited::Hunks || !hunks.is_empty() {
+            self.changed(file);
+            return Edited::Hunks;
+        }
+        edited
     }
 
     /// A file goes by another name from now on; whether it was known, and the other name was not.

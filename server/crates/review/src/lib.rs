@@ -13,6 +13,7 @@ mod past;
 mod pieces;
 mod restored;
 mod saved;
+mod unsure;
 mod view;
 
 pub use back::{Back, take_back};

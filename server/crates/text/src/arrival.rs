@@ -20,6 +20,9 @@ pub struct Arrival {
     expected: Rope,
     /// The parts that are not in yet, over the last text; `None` once the person changed one.
     rest: Option<Vec<Edit>>,
+    /// What the person did, over the expected text: it leads to the text that the last one becomes
+    /// with the parts that are not in yet. `None` where that is not known.
+    theirs: Option<Vec<ChangeSet>>,
     /// What the steps that are no part of ours took away and brought.
     strange: Vec<(String, String)>,
     /// One more than `history`, from the text before to the last one.
@@ -33,6 +36,7 @@ impl Arrival {
         Arrival {
             expected: ours.apply(base),
             rest: Some(ours.edits().to_vec()),
+            theirs: Some(Vec::new()),
             strange: Vec::new(),
             texts: vec![base.clone()],
             history: Vec::new(),
@@ -77,7 +81,7 @@ impl Arrival {
             return by_texts(base, &self.ours, &self.expected, now);
         }
         if self.rest.as_ref().is_some_and(Vec::is_empty) {
-            return Landing::With { theirs: ChangeSet::between(&self.expected, now) };
+            return Landing::With { theirs: self.theirs_until(now) };
         }
         let count = self.ours.edits().len();
         let is_clear = self.history.len() * count <= MAX_TRAIL;
@@ -101,6 +105,17 @@ impl Arrival {
         Landing::NotYet { theirs }
     }
 
+    /// The person's changes over the expected text: as they were told, or guessed where that does
+    /// not lead to the present one.
+    fn theirs_until(&self, now: &Rope) -> ChangeSet {
+        let told = self.theirs.clone().and_then(ChangeSet::compose_all).filter(|it| {
+            it.len_before() == self.expected.len_bytes()
+                && it.len_after() == now.len_bytes()
+                && it.apply(&self.expected) == *now
+        });
+        told.unwrap_or_else(|| ChangeSet::between(&self.expected, now))
+    }
+
     /// Whether one of the steps that are no part of ours looks like this one, made elsewhere.
     fn strayed(&self, now: &Rope, edit: &Edit) -> bool {
         let removed = pieces::slice(now, edit.range.clone()).to_string();
@@ -111,6 +126,7 @@ impl Arrival {
     }
 
     fn take_step(&mut self, text: &Rope, change: &ChangeSet) {
+        let mut len = text.len_bytes();
         // Bottom up, so that the places of those above stay what they are.
         for edit in change.edits().iter().rev() {
             let Some(rest) = &mut self.rest else { return };
@@ -124,7 +140,13 @@ impl Arrival {
             } else {
                 let away = pieces::slice(text, edit.range.clone()).to_string();
                 self.strange.push((away, edit.text.clone()));
+                match (beside(len, edit, rest), &mut self.theirs) {
+                    (Some(own), Some(theirs)) => theirs.push(own),
+                    (None, theirs) => *theirs = None,
+                    (Some(_), None) => {}
+                }
             }
+            len = len + edit.text.len() - edit.range.len();
             let below = rest.partition_point(|it| it.range.start < edit.range.end);
             for it in &mut rest[below..] {
                 let moved = |at: usize| at + edit.text.len() - edit.range.len();
@@ -132,6 +154,13 @@ impl Arrival {
             }
         }
     }
+}
+
+/// An edit of a text of this length, as it is once `rest` is in; `None` where both are about the
+/// same bytes.
+fn beside(len: usize, edit: &Edit, rest: &[Edit]) -> Option<ChangeSet> {
+    let rest = ChangeSet::new(len, rest.to_vec()).ok()?;
+    ChangeSet::new(len, vec![edit.clone()]).ok()?.rebase_ahead(&rest).ok()
 }
 
 /// Which of `rest` a step makes, all in their right places.

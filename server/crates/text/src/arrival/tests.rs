@@ -64,6 +64,22 @@ fn typing_between_the_parts() {
     check(BASE, OURS, &[&[(18, 18, "!")]], "not yet");
 }
 
+/// What was typed is known where it was typed, not where a comparison of the texts would have it.
+#[test]
+fn typing_is_told_as_it_was_typed() {
+    let base = Rope::from_str("#1#\none\n#2#\n");
+    let mut arrival = Arrival::new(&base, &set(&base, &[(4, 7, "ONE")]));
+    let mut now = base;
+    for step in [(0, 0, "#3#"), (11, 11, "#4#"), (7, 10, "ONE"), (0, 0, "#5#")] {
+        let change = set(&now, &[step]);
+        now = change.apply(&now);
+        arrival.take(vec![change]);
+    }
+    let Landing::With { theirs } = arrival.judge(&now) else { panic!("{now}") };
+    let expected = Rope::from_str("#1#\nONE\n#2#\n");
+    assert_eq!(theirs, set(&expected, &[(0, 0, "#5##3#"), (8, 8, "#4#")]));
+}
+
 #[test]
 fn typing_in_a_part_that_is_still_to_come() {
     check(BASE, OURS, &[&[(8, 13, "")], &[(5, 6, "v")], &[(0, 3, "ONE")]], "conflict");

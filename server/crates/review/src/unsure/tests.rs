@@ -1,0 +1,57 @@
+use text::{ChangeSet, Edit, Rope};
+
+use crate::ledger::Decision;
+use crate::tests::{Desk, F};
+
+/// `text` after the agent replaced `AGENT` for `old`, then it was found as `found` and all rejected.
+#[track_caller]
+fn check_found(old: &str, agent: &str, found: &str, expected: &str) {
+    let mut desk = Desk::new(old);
+    desk.agent("line", agent);
+    desk.text = found.to_owned();
+    desk.ledger.reopened(&F, &Rope::from_str(found));
+    desk.decide_all(Decision::Reject);
+    assert_eq!(desk.text, expected);
+}
+
+#[test]
+fn a_guess_over_a_hunk_tears_nothing_that_was_typed() {
+    // Typed on both sides, with a beginning and an end that the text before has too.
+    check_found(
+        "#1#line 0 x#2#\n",
+        "AGENT",
+        "#1##69#AGENT#7# 0 x#2#\n",
+        "#1##69#AGENT#7# 0 x#2#\n",
+    );
+    check_found("a line b\n", "AGENT", "a #line# b\n", "a #line# b\n");
+}
+
+#[test]
+fn a_guess_beside_a_hunk_or_within_it_leaves_it_pending() {
+    check_found("a line b\n", "AGENT", "new\na AGENT b\n", "new\na line b\n");
+    check_found("a line b\n", "AGENT", "a line b\n", "a line b\n");
+}
+
+/// The agent's edit of `line`, then an edit that may be one of ours, then everything rejected.
+#[track_caller]
+fn check_unsure(text: &str, edit: (usize, usize, &str), expected: &str) {
+    let mut desk = Desk::new(text);
+    desk.agent("line", "AGENT");
+    let (start, end, new) = edit;
+    let edit = Edit::new(start..end, new);
+    let changes = ChangeSet::new(desk.text.len(), vec![edit]).unwrap();
+    desk.text.replace_range(start..end, new);
+    desk.ledger.unsure_edit(&F, &changes);
+    desk.decide_all(Decision::Reject);
+    assert_eq!(desk.text, expected);
+}
+
+#[test]
+fn an_edit_of_ours_that_counts_as_failed_is_not_made_again() {
+    // A rejection that came in with what was typed inside.
+    check_unsure("a line b", (2, 7, "line§1§"), "a line§1§ b");
+    check_unsure("a line b", (0, 9, "a line§1§ b"), "a line§1§ b");
+    // Typing alone, and what puts the very base back.
+    check_unsure("a line b", (0, 0, "§1§"), "§1§a line b");
+    check_unsure("a line b", (2, 7, "line"), "a line b");
+}
