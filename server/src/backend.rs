@@ -202,7 +202,7 @@ impl Backend {
     async fn status(&self, _params: Value) -> Result<Value> {
         let ready = self.ready()?;
         let mut status = ready.sessions.status();
-        status.problems.extend(ready.editor.review().problem());
+        status.problems.extend(ready.editor.review().problems());
         reply(Ok(status))
     }
 

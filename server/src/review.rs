@@ -18,7 +18,7 @@ use vfs::{Image, Location, Snapshot, Source, Undo, Vfs};
 pub mod bounds;
 pub mod checked;
 mod commands;
-mod keeping;
+pub mod keeping;
 mod kept;
 pub mod lines;
 pub mod plain;

@@ -45,4 +45,5 @@ mod sync;
 mod tidy;
 mod turns;
 mod typing;
+mod windows;
 mod workspace;

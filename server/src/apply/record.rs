@@ -18,7 +18,7 @@ use vfs::{Image, Location, UndoEntry, Vfs, state};
 
 use super::Parts;
 use super::transaction::{Done, Step};
-use crate::review::checked;
+use crate::review::{checked, keeping};
 
 /// Texts larger than this are recorded after their call ended.
 const AWAITED: usize = 1 << 20;
@@ -263,10 +263,12 @@ fn drop_old_images(vfs: &Vfs, state: &Path, limit: u64) {
 fn needed(state_dir: &Path) -> std::io::Result<HashSet<[u8; 32]>> {
     let mut needed = HashSet::new();
     for project in state::list(&state_dir.join("projects"))? {
-        let Some(bytes) = state::read_private(&project.join("review.json"))? else { continue };
-        // Damaged lines cannot name anything any more.
-        let (lines, _) = checked::read::<Value>(&bytes);
-        lines.iter().for_each(|it| blobs(it, &mut needed));
+        for path in state::list(&project)?.into_iter().filter(|it| keeping::is_kept(it)) {
+            let Some(bytes) = state::read_private(&path)? else { continue };
+            // Damaged lines cannot name anything any more.
+            let (lines, _) = checked::read::<Value>(&bytes);
+            lines.iter().for_each(|it| blobs(it, &mut needed));
+        }
     }
     Ok(needed)
 }

@@ -1,13 +1,15 @@
-//! Where pending changes are kept on disk: one file, replaced as a whole.
+//! Where pending changes are kept on disk: a file for each process that runs, replaced as a whole.
 //!
-//! Invariant: damage costs the files it is in, never the others; it is said, and what was there is
+//! Invariant: a process writes only the file whose lock it holds, and takes over those of processes
+//! that ended. Damage costs the files it is in, never the others; it is said, and what was there is
 //! kept aside.
 
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use review::Saved;
+use review::{Saved, SavedFile};
 use vfs::{Location, state};
 
 use super::kept::{FORMAT, Kept, KeptFile};
@@ -18,31 +20,68 @@ const MAX_DECIDED: usize = 16 << 20;
 /// Files that are named where something is said about them.
 const NAMED: usize = 10;
 
+/// Processes of one folder whose changes are kept.
+const MOST: usize = 64;
+
 /// Where pending changes are kept.
 pub struct Keeping {
+    /// The first process's file; others have a number in theirs.
     path: PathBuf,
     loaded: bool,
-    /// Only its holder writes; other processes keep theirs in memory.
-    lock: Option<state::Lock>,
+    /// The file of this process.
+    own: Option<Slot>,
+    /// Those of processes that ended, until what they held is in ours.
+    taken: Vec<Slot>,
     /// What the person is to know.
-    problem: Option<String>,
+    problems: Vec<String>,
+}
+
+/// A process's file, for as long as it is ours to write.
+struct Slot {
+    number: usize,
+    path: PathBuf,
+    _lock: state::Lock,
 }
 
 impl Keeping {
     /// Nothing is read yet.
     pub fn new(path: PathBuf) -> Keeping {
-        Keeping { path, loaded: false, lock: None, problem: None }
+        Keeping { path, loaded: false, own: None, taken: Vec::new(), problems: Vec::new() }
     }
 
-    fn take_lock(&mut self) -> bool {
-        if self.lock.is_none() {
-            match state::lock(&self.path.with_extension("lock")) {
-                Ok(lock) => self.lock = lock,
-                Err(error) => tracing::warn!(%error, "pending changes cannot be kept"),
+    /// The slot of this number, unless another process has it.
+    fn slot(&self, number: usize) -> Option<Slot> {
+        let path = match number {
+            1 => self.path.clone(),
+            _ => self.path.with_file_name(format!("review-{number}.json")),
+        };
+        match state::lock(&path.with_extension("lock")) {
+            Ok(lock) => Some(Slot { number, path, _lock: lock? }),
+            Err(error) => {
+                tracing::warn!(%error, "pending changes cannot be kept");
+                None
             }
         }
-        self.lock.is_some()
     }
+
+    /// The slots of processes that ended and left something.
+    fn left(&self) -> Vec<Slot> {
+        let own = self.own.as_ref().map(|it| it.number);
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        let names = state::list(folder).unwrap_or_default();
+        let numbers = names.iter().filter_map(|it| number_of(it)).filter(|it| Some(*it) != own);
+        numbers.filter_map(|it| self.slot(it)).collect()
+    }
+}
+
+/// Whether a file of a project's folder holds pending changes.
+pub fn is_kept(path: &Path) -> bool {
+    number_of(path).is_some()
+}
+
+fn number_of(path: &Path) -> Option<usize> {
+    let name = path.file_name()?.to_str()?.strip_prefix("review")?.strip_suffix(".json")?;
+    if name.is_empty() { Some(1) } else { name.strip_prefix('-')?.parse().ok() }
 }
 
 impl Review {
@@ -65,12 +104,19 @@ impl Review {
         let Some((path, bytes)) = self.table().pending() else { return };
         if let Err(error) = state::write_private(&path, &bytes) {
             tracing::warn!(%error, "pending changes cannot be kept for the next start");
+            return;
+        }
+        let taken = self.table().keeping.as_mut().map(|it| std::mem::take(&mut it.taken));
+        for slot in taken.into_iter().flatten() {
+            if let Err(error) = state::remove(&slot.path) {
+                tracing::warn!(%error, "pending changes that were taken over are still there");
+            }
         }
     }
 
     /// What of the pending changes of earlier runs could not be read.
-    pub fn problem(&self) -> Option<String> {
-        self.table().keeping.as_ref()?.problem.clone()
+    pub fn problems(&self) -> Vec<String> {
+        self.table().keeping.as_ref().map(|it| it.problems.clone()).unwrap_or_default()
     }
 }
 
@@ -79,17 +125,27 @@ impl Table {
     pub(super) fn load(&mut self) -> bool {
         let Some(keeping) = self.keeping.as_mut().filter(|it| !it.loaded) else { return false };
         keeping.loaded = true;
-        keeping.take_lock();
-        let path = keeping.path.clone();
-        let problem = self.take_in(&path);
+        keeping.own = (1..=MOST).find_map(|it| keeping.slot(it));
+        let left = keeping.left();
+        let mut problems = Vec::new();
+        if let Some(Slot { number, path, .. }) = &keeping.own {
+            let (number, path) = (*number, path.clone());
+            problems.extend(self.take_in(&path, Whose::This));
+            if number != 1 {
+                self.ledger.count_from(now());
+            }
+        }
+        for slot in &left {
+            problems.extend(self.take_in(&slot.path, Whose::Another));
+        }
         if let Some(keeping) = &mut self.keeping {
-            keeping.problem = problem;
+            (keeping.taken, keeping.problems) = (left, problems);
         }
         true
     }
 
     /// Takes over what is kept in this file; gives what is to be said of it.
-    fn take_in(&mut self, path: &Path) -> Option<String> {
+    fn take_in(&mut self, path: &Path, whose: Whose) -> Option<String> {
         let bytes = match state::read_private(path) {
             Ok(bytes) => bytes?,
             Err(error) => {
@@ -108,22 +164,31 @@ impl Table {
         let kept: Vec<KeptFile> = lines.into_iter().filter_map(|it| it.file).collect();
         for it in &kept {
             let location = it.location();
-            self.deleted.extend(it.undo.clone().map(|undo| (location.clone(), undo)));
-            self.before.extend(it.before.clone().map(|image| (location.clone(), image)));
+            if let Some(undo) = it.undo.clone() {
+                self.deleted.entry(location.clone()).or_insert(undo);
+            }
+            if let Some(image) = it.before.clone() {
+                self.before.entry(location.clone()).or_insert(image);
+            }
             if let Some(undo) = it.command.clone() {
                 self.commands.restore_undo(location, undo);
             }
         }
-        let files = kept.into_iter().map(KeptFile::saved).collect();
-        let broken = self.ledger.restore(Saved { hunks, tokens, files });
+        let files = kept.into_iter().map(KeptFile::saved);
+        let saved = match whose {
+            Whose::This => Saved { hunks, tokens, files: files.collect() },
+            // Decisions of another process have numbers of its own.
+            Whose::Another => {
+                let files = files.map(|it| SavedFile { past: None, ..it }).collect();
+                Saved { hunks, tokens: 0, files }
+            }
+        };
+        let broken = self.ledger.restore(saved);
         (0 < damaged || !broken.is_empty()).then(|| set_aside((path, &bytes), damaged, &broken))
     }
 
     fn pending(&mut self) -> Option<(PathBuf, Vec<u8>)> {
-        let keeping = self.keeping.as_mut()?;
-        if !keeping.take_lock() {
-            return None;
-        }
+        let path = self.keeping.as_ref()?.own.as_ref()?.path.clone();
         let Saved { hunks, tokens, files } = self.ledger.save();
         let mut room = MAX_DECIDED;
         let files = files.into_iter().filter(|it| {
@@ -146,8 +211,21 @@ impl Table {
         for file in std::iter::once(None).chain(files) {
             checked::push(&mut bytes, &Kept { format: FORMAT, hunks, tokens, file }).ok()?;
         }
-        Some((keeping.path.clone(), bytes))
+        Some((path, bytes))
     }
+}
+
+/// Whose file is taken over.
+#[derive(Clone, Copy)]
+enum Whose {
+    This,
+    Another,
+}
+
+/// Milliseconds since 1970: where a process counts from that is not the folder's first.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or_default()
 }
 
 /// Keeps a damaged file for whoever can make something of it; gives what the person is told.

@@ -7,6 +7,7 @@
 mod back;
 mod decided;
 mod file;
+mod joined;
 mod kept;
 mod ledger;
 mod past;

@@ -128,8 +128,16 @@ impl<F: Ord + Clone> Ledger<F> {
         Saved { hunks: self.hunks, tokens: self.tokens, files }
     }
 
-    /// Takes over what was saved. Files that are known already stay as they are. Gives those with
-    /// pending hunks that make no sense and are left out.
+    /// Counts hunks and decisions from here on, so that no other process gives the same names,
+    /// unless they have been counted already.
+    pub fn count_from(&mut self, number: u64) {
+        if self.hunks == 0 && self.tokens == 0 {
+            (self.hunks, self.tokens) = (number, number);
+        }
+    }
+
+    /// Takes over what was saved. Files that are known already gain the hunks beside theirs. Gives
+    /// those with pending hunks that make no sense and are left out.
     pub fn restore(&mut self, saved: Saved<F>) -> Vec<F> {
         self.hunks = self.hunks.max(saved.hunks);
         self.tokens = self.tokens.max(saved.tokens);
@@ -137,11 +145,11 @@ impl<F: Ord + Clone> Ledger<F> {
         for file in saved.files {
             let name = file.file.clone();
             let pending = !file.pieces.is_empty() || file.existence.is_some();
-            match restored(file) {
-                _ if self.files.contains_key(&name) => {}
-                Some(restored) => drop(self.files.insert(name, restored)),
-                None if pending => broken.push(name),
-                None => {}
+            match (restored(file), self.files.get_mut(&name)) {
+                (Some(restored), Some(known)) => known.join(restored),
+                (Some(restored), None) => drop(self.files.insert(name, restored)),
+                (None, _) if pending => broken.push(name),
+                (None, _) => {}
             }
         }
         broken

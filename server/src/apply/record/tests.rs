@@ -29,11 +29,13 @@ fn images_that_pending_changes_of_any_folder_name_are_not_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let (vfs, blobs) = store(folder.path(), &["needed", "also needed", "not needed"]);
     let image = |blob: &[u8; 32]| json!({ "File": { "blob": blob, "mode": 0o644 } });
-    for (project, blob) in [("a", &blobs[0]), ("b", &blobs[1])] {
+    for (project, name, blob) in
+        [("a", "review.json", &blobs[0]), ("b", "review-2.json", &blobs[1])]
+    {
         let kept = json!({ "file": { "undo": { "entries": [{ "before": image(blob) }] } } });
         let mut bytes = Vec::new();
         checked::push(&mut bytes, &kept).unwrap();
-        let path = folder.path().join("projects").join(project).join("review.json");
+        let path = folder.path().join("projects").join(project).join(name);
         state::write_private(&path, &bytes).unwrap();
     }
     drop_old_images(&vfs, folder.path(), 1 << 20);
