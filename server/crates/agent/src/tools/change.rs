@@ -212,6 +212,9 @@ impl Done {
 
 /// Carries operations out together, all of them or none, and remembers what was written.
 pub async fn commit(cx: &Cx, label: String, ops: Vec<FileOp>) -> Result<Vec<Done>, Failure> {
+    for op in &ops {
+        check_new_text(cx, op)?;
+    }
     let operations: Vec<Operation> = ops.iter().map(operation_of).collect();
     let places: Vec<Intended> = ops.iter().filter_map(Intended::of).collect();
     let transaction = Transaction {
@@ -232,6 +235,17 @@ pub async fn commit(cx: &Cx, label: String, ops: Vec<FileOp>) -> Result<Vec<Done
     let done: Vec<Done> = done.collect();
     done.iter().for_each(|it| it.remember(cx));
     Ok(done)
+}
+
+/// Refuses new text that would make a file binary, which no tool could read or edit any more.
+pub fn refuse_nul(shown: &str, text: &str) -> Result<(), Failure> {
+    if text.contains('\0') {
+        return Err(Failure::new(format!(
+            "The new text for {shown} holds a NUL character (U+0000), which would make it a binary \
+             file. Nothing was changed. Write it as an escape of the file's language, or leave it out."
+        )));
+    }
+    Ok(())
 }
 
 /// One replacement of text.
@@ -416,6 +430,21 @@ pub fn refused(cx: &Cx, err: ApplyError) -> Failure {
             Failure::new(format!("{err}. Read the files again before going on."))
         }
     }
+}
+
+fn check_new_text(cx: &Cx, op: &FileOp) -> Result<(), Failure> {
+    let (location, texts) = match op {
+        FileOp::Create { location, text } => (location, vec![text.as_str()]),
+        FileOp::Modify { base, changes } => (&base.location, inserted(changes)),
+        FileOp::Move { to, changes, .. } => (to, inserted(changes)),
+        FileOp::Delete { .. } => return Ok(()),
+    };
+    let shown = cx.place.shown(location).to_string();
+    texts.into_iter().try_for_each(|text| refuse_nul(&shown, text))
+}
+
+fn inserted(changes: &ChangeSet) -> Vec<&str> {
+    changes.edits().iter().map(|it| it.text.as_str()).collect()
 }
 
 /// What an operation on a file is called on its card.

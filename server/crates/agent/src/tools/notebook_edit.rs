@@ -16,7 +16,7 @@ use vfs::Location;
 use crate::editor::OpenNotebook;
 use crate::place::Place;
 use crate::tool::{Access, Caller, Card, Content, Cx, Failure, Output, Tool};
-use crate::tools::change::{Plan, base, seen};
+use crate::tools::change::{Plan, base, refuse_nul, seen};
 use cells::{Kind, Notebook};
 
 /// The names of cells of notebooks that an editor shows as such begin so.
@@ -86,7 +86,11 @@ impl Tool for NotebookEdit {
     }
 
     fn access(&self, place: &Place) -> Result<Access, Failure> {
-        Ok(Access::write(vec![place.target(&self.notebook_path)?]))
+        let target = place.target(&self.notebook_path)?;
+        if let Some(source) = &self.new_source {
+            refuse_nul(&place.shown(&target.location), source)?;
+        }
+        Ok(Access::write(vec![target]))
     }
 
     fn card(&self, place: &Place) -> Card {
