@@ -5,7 +5,7 @@
 import * as vscode from 'vscode';
 import type { Server } from './client';
 import type { Hunk } from './protocol';
-import { type Review, hunkCount } from './review';
+import { type Review, hunkCount, lineCount } from './review';
 
 /** Lines of removed text that a hover shows. */
 const HOVER_LINES = 40;
@@ -87,7 +87,7 @@ function linesOf(document: vscode.TextDocument, hunk: Hunk): vscode.Range | unde
 }
 
 function words(hunk: Hunk, where: string): string {
-  const removed = hunk.oldText === '' ? 0 : hunk.oldText.split('\n').length - (hunk.oldText.endsWith('\n') ? 1 : 0);
+  const removed = lineCount(hunk.oldText);
   const parts = [];
   if (hunk.newText === '') parts.push(`${removed === 1 ? '1 line' : `${removed} lines`} removed ${where}`);
   if (hunk.state === 'conflict') parts.push('you wrote inside this change');

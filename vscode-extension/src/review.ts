@@ -3,6 +3,7 @@
 
 import * as vscode from 'vscode';
 import { type Server, ServerProblem, message } from './client';
+import { copydeskMeta } from './meta';
 import type { Hunk, ReviewChangedParams, ReviewFile, ReviewItem } from './protocol';
 
 export type Action = 'accept' | 'reject';
@@ -136,24 +137,22 @@ export class Review {
 
 /** Hunks of a file, those left out of a notification included. */
 export function hunkCount(file: ReviewFile): number {
-  const omitted = marks(file).omitted;
-  return file.hunks.length + (typeof omitted === 'number' ? omitted : 0);
+  return file.hunks.length + (copydeskMeta(file._meta).omitted ?? 0);
 }
 
 /** Lines that came and lines that went. */
 export function lineCounts(file: ReviewFile): { added: number; removed: number } {
-  const lines = (text: string): number => (text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0));
-  return file.hunks.reduce((sum, hunk) => ({ added: sum.added + lines(hunk.newText), removed: sum.removed + lines(hunk.oldText) }), { added: 0, removed: 0 });
+  return file.hunks.reduce((sum, hunk) => ({ added: sum.added + lineCount(hunk.newText), removed: sum.removed + lineCount(hunk.oldText) }), { added: 0, removed: 0 });
+}
+
+/** A last line counts whether it is ended or not. */
+export function lineCount(text: string): number {
+  return text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
 }
 
 /** A notification is bounded; whoever needs all of a file asks. */
 function isShortened(file: ReviewFile): boolean {
-  return marks(file).omitted !== undefined || file.hunks.some(hunk => marks(hunk).cut === true);
-}
-
-function marks(value: object): { omitted?: unknown; cut?: unknown } {
-  const meta = (value as { _meta?: { copydesk?: object } | null })._meta;
-  return meta?.copydesk ?? {};
+  return typeof copydeskMeta(file._meta).omitted === 'number' || file.hunks.some(hunk => copydeskMeta(hunk._meta).cut === true);
 }
 
 export function activate(context: vscode.ExtensionContext, server: Server): Review {
