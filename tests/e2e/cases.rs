@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::editor::Editor;
 use crate::editor::session::Session;
+use crate::review::{hunks, ids};
 use crate::workspace::project;
 
 /// What holds a row.
@@ -201,16 +202,6 @@ impl Shown {
 /// Edits run without a question, so that nothing is saved either.
 fn unasked() -> Value {
     json!({ "mode": "edit" })
-}
-
-fn hunks(editor: &Editor) -> Vec<Value> {
-    let listed = editor.request("copydesk/review/list", json!({}));
-    let files = listed["files"].as_array().expect("files");
-    files.iter().flat_map(|it| it["hunks"].as_array().expect("hunks").clone()).collect()
-}
-
-fn ids(editor: &Editor) -> Vec<String> {
-    hunks(editor).iter().map(|it| it["hunkId"].as_str().expect("an id").to_owned()).collect()
 }
 
 /// Decides, and insists that all of it was possible.

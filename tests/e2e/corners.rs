@@ -5,13 +5,10 @@ use serde_json::{Value, json};
 use crate::editor::document::Document;
 use crate::editor::session::Session;
 use crate::editor::{Editor, Kind, Start, Told};
+use crate::review::{automatic, hunks};
 use crate::workspace::Workspace;
 
 const TEXT: &str = "one\ntwo\nthree\n";
-
-fn automatic() -> Value {
-    json!({ "mode": "edit" })
-}
 
 fn edit(old: &str, new: &str) -> Value {
     json!({ "file_path": "a.txt", "old_string": old, "new_string": new })
@@ -24,12 +21,6 @@ fn seen<'a>(editor: &'a Editor, paths: &[&str]) -> Session<'a> {
         session.tool("Read", json!({ "file_path": path })).ok();
     }
     session
-}
-
-fn hunks(editor: &Editor) -> Vec<Value> {
-    let listed = editor.request("copydesk/review/list", json!({}));
-    let files = listed["files"].as_array().expect("files");
-    files.iter().flat_map(|it| it["hunks"].as_array().expect("hunks").clone()).collect()
 }
 
 /// An editor that counts from 0 at opening and checks no version 0 gets the edit right all the same.

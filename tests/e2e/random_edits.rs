@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::editor::document::{Columns, Document, Encoding};
 use crate::editor::session::Session;
 use crate::editor::{Editor, Kind, Start, Told};
+use crate::review::without_marks;
 use crate::workspace::Workspace;
 
 const LINES: usize = 12;
@@ -89,22 +90,6 @@ fn take_over(lines: &mut [Line; LINES], hunk: &Value) {
             line.has_more = new.contains(&more);
         }
     }
-}
-
-/// The text without marks, and the marks.
-fn without_marks(text: &str) -> (String, Vec<usize>) {
-    let (mut rest, mut marks) = (String::new(), Vec::new());
-    for (nth, part) in text.split('<').enumerate() {
-        match part.split_once('>') {
-            Some((mark, after)) if nth > 0 => {
-                marks.push(mark.parse().expect("a whole mark"));
-                rest.push_str(after);
-            }
-            Some(_) | None => rest.push_str(part),
-        }
-    }
-    marks.sort_unstable();
-    (rest, marks)
 }
 
 /// One run: the file, who edits it, and what must come out.

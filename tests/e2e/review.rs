@@ -619,7 +619,7 @@ fn type_somewhere(editor: &Editor, choices: &mut Choices, number: usize) {
 }
 
 /// The text without marks, and the marks.
-fn without_marks(text: &str) -> (String, Vec<usize>) {
+pub fn without_marks(text: &str) -> (String, Vec<usize>) {
     let (mut rest, mut marks) = (String::new(), Vec::new());
     for (nth, part) in text.split('<').enumerate() {
         match part.split_once('>') {
