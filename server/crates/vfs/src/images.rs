@@ -10,8 +10,8 @@ use text::Rope;
 
 use crate::snapshot::hash_bytes;
 use crate::store::Vfs;
+use crate::transaction::Image;
 use crate::transaction::plan::{Node, text_of};
-use crate::transaction::{Extras, Image};
 
 /// What stands at a path.
 #[derive(Clone, Debug)]
@@ -54,18 +54,12 @@ impl Image {
 impl Vfs {
     /// What stands at `path` itself; `None` when nothing does.
     pub fn standing(&self, path: &Path) -> io::Result<Option<Standing>> {
-        let node = Node::read(path)?;
-        Ok(node.map(|node| match node {
-            Node::File { bytes, attributes } => Standing {
-                image: Image::File {
-                    blob: hash_bytes(&bytes),
-                    mode: attributes.mode.unwrap_or(0o644),
-                    extras: Extras { owner: attributes.owner, xattrs: attributes.xattrs },
-                },
-                text: text_of(&bytes).map(|it| Rope::from_str(&it.text)),
-            },
-            Node::Symlink { target } => Standing { image: Image::Symlink { target }, text: None },
-        }))
+        let Some(node) = Node::read(path)? else { return Ok(None) };
+        let text = match &node {
+            Node::File { bytes, .. } => text_of(bytes).map(|it| Rope::from_str(&it.text)),
+            Node::Symlink { .. } => None,
+        };
+        Ok(Some(Standing { image: node.image(|bytes| Ok(hash_bytes(bytes)))?, text }))
     }
 
     /// The text of an image; `None` for a link and for bytes that are no text.

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use super::plan::{Attributes, Node, Plan, Step, matches_image, restored};
-use super::{CommitError, Committed, Extras, Image, Touched, Undo, UndoEntry};
+use super::{CommitError, Committed, Image, Touched, Undo, UndoEntry};
 use crate::journal::{Dead, Journal, hex};
 use crate::snapshot::hash_bytes;
 use crate::state::sync_dir;
@@ -298,14 +298,7 @@ fn remove_folders(folders: &[PathBuf]) {
 }
 
 pub(crate) fn kept(journal: &Journal, node: &Node) -> io::Result<Image> {
-    Ok(match node {
-        Node::File { bytes, attributes } => Image::File {
-            blob: journal.keep(bytes)?,
-            mode: attributes.mode.unwrap_or(0o644),
-            extras: Extras { owner: attributes.owner, xattrs: attributes.xattrs.clone() },
-        },
-        Node::Symlink { target } => Image::Symlink { target: target.clone() },
-    })
+    node.image(|bytes| journal.keep(bytes))
 }
 
 /// The folders that must be made for `path`, the outermost first.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use text::ChangeSet;
 
-use super::{CommitError, DiskOp, Image, Undo};
+use super::{CommitError, DiskOp, Extras, Image, Undo};
 use crate::disk::{self, FileKind};
 use crate::format::{Decoded, decode_as};
 use crate::journal::Journal;
@@ -37,6 +37,18 @@ pub(crate) struct Attributes {
 }
 
 impl Node {
+    /// What stands here as an image, its bytes by the name that `blob` gives them.
+    pub fn image(&self, blob: impl FnOnce(&[u8]) -> io::Result<[u8; 32]>) -> io::Result<Image> {
+        Ok(match self {
+            Node::File { bytes, attributes } => Image::File {
+                blob: blob(bytes)?,
+                mode: attributes.mode.unwrap_or(0o644),
+                extras: Extras { owner: attributes.owner, xattrs: attributes.xattrs.clone() },
+            },
+            Node::Symlink { target } => Image::Symlink { target: target.clone() },
+        })
+    }
+
     /// What stands at `path` itself; `None` when nothing does.
     pub fn read(path: &Path) -> io::Result<Option<Node>> {
         let metadata = match fs::symlink_metadata(path) {
