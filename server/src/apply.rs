@@ -182,6 +182,23 @@ impl LspEditor {
             self.0.outbox.notify("window/showMessage", message);
         }
     }
+
+    /// Makes a change on a task of its own: whoever drops this future must not leave half of it behind.
+    async fn to_its_end<C>(
+        &self,
+        change: impl FnOnce(Arc<Parts>, CancellationToken) -> C,
+    ) -> Result<Applied, ApplyError>
+    where
+        C: Future<Output = Result<Applied, ApplyError>> + Send + 'static,
+    {
+        let cancelled = CancellationToken::new();
+        let _cancel_on_drop = cancelled.clone().drop_guard();
+        let running = tokio::spawn(change(Arc::clone(&self.0), cancelled));
+        running.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a change ended badly");
+            Err(ApplyError::Cancelled)
+        })
+    }
 }
 
 #[async_trait]
@@ -238,15 +255,9 @@ impl Editor for LspEditor {
     }
 
     async fn apply(&self, transaction: Transaction) -> Result<Applied, ApplyError> {
-        // On a task of its own: whoever drops this future must not leave half a transaction behind.
-        let cancelled = CancellationToken::new();
-        let _cancel_on_drop = cancelled.clone().drop_guard();
-        let parts = Arc::clone(&self.0);
-        let running = tokio::spawn(async move { parts.run(transaction, &cancelled).await });
-        running.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "applying a transaction failed");
-            Err(ApplyError::Cancelled)
-        })
+        let applying =
+            |parts: Arc<Parts>, cancelled| async move { parts.run(transaction, &cancelled).await };
+        self.to_its_end(applying).await
     }
 
     fn notebook(&self, location: &Location) -> Option<OpenNotebook> {
@@ -254,15 +265,9 @@ impl Editor for LspEditor {
     }
 
     async fn edit_cell(&self, edit: CellEdit) -> Result<Applied, ApplyError> {
-        // On a task of its own, as a transaction.
-        let cancelled = CancellationToken::new();
-        let _cancel_on_drop = cancelled.clone().drop_guard();
-        let parts = Arc::clone(&self.0);
-        let running = tokio::spawn(async move { parts.edit_cell(edit, &cancelled).await });
-        running.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "editing a cell failed");
-            Err(ApplyError::Cancelled)
-        })
+        let editing =
+            |parts: Arc<Parts>, cancelled| async move { parts.edit_cell(edit, &cancelled).await };
+        self.to_its_end(editing).await
     }
 
     async fn save(&self, locations: &[Location]) -> Vec<Saved> {
