@@ -6,6 +6,7 @@ use std::ops::Range;
 use text::{ChangeSet, Rope};
 
 use crate::file::{Edited, Existence, File, Plan};
+use crate::moves::{DecidedMove, Move};
 use crate::past::Names;
 use crate::view::FileView;
 use crate::{HunkId, Origin};
@@ -55,12 +56,22 @@ pub struct Ledger<F> {
     /// Counts hunks; ids are never given twice.
     pub(crate) hunks: u64,
     pub(crate) tokens: u64,
-    rev: u64,
+    /// Pending moves, by the name the file has now.
+    pub(crate) moves: BTreeMap<F, Move<F>>,
+    pub(crate) decided_moves: Vec<DecidedMove<F>>,
+    pub(crate) rev: u64,
 }
 
 impl<F> Default for Ledger<F> {
     fn default() -> Ledger<F> {
-        Ledger { files: BTreeMap::new(), hunks: 0, tokens: 0, rev: 0 }
+        Ledger {
+            files: BTreeMap::new(),
+            hunks: 0,
+            tokens: 0,
+            moves: BTreeMap::new(),
+            decided_moves: Vec::new(),
+            rev: 0,
+        }
     }
 }
 
@@ -92,24 +103,29 @@ impl<F: Ord + Clone> Ledger<F> {
 
     /// Pending hunks of all files.
     pub fn pending(&self) -> usize {
-        self.files.values().map(|file| file.hunks().len()).sum()
+        self.moves.len() + self.files.values().map(|file| file.hunks().len()).sum::<usize>()
     }
 
     /// Whether a file has pending hunks.
     pub fn is_pending(&self, file: &F) -> bool {
+        self.moves.contains_key(file) || self.is_text_pending(file)
+    }
+
+    /// Whether a file has pending hunks beside that of its move.
+    pub fn is_text_pending(&self, file: &F) -> bool {
         self.files.get(file).is_some_and(File::is_pending)
     }
 
     /// Files with pending hunks, in order.
     pub fn list(&self) -> Vec<FileView<F>> {
-        let pending = self.files.iter().filter(|(_, file)| file.is_pending());
-        pending.map(|(name, file)| file.view(name.clone())).collect()
+        let pending = self.files.iter().filter(|(name, _)| self.is_pending(name));
+        pending.map(|(name, file)| self.view_of(name, file)).collect()
     }
 
     /// The pending hunks of one file.
     pub fn view(&self, file: &F) -> Option<FileView<F>> {
-        let found = self.files.get(file).filter(|it| it.is_pending())?;
-        Some(found.view(file.clone()))
+        let found = self.files.get(file).filter(|_| self.is_pending(file))?;
+        Some(self.view_of(file, found))
     }
 
     /// The agent changed `before`, which is the text the ledger knows if it knows the file.
@@ -189,12 +205,14 @@ impl<F: Ord + Clone> Ledger<F> {
         }
         let Some(found) = self.files.remove(from) else { return false };
         self.files.insert(to.clone(), found);
+        self.rename_moves(from, to);
         self.rev += 1;
         true
     }
 
     /// A file is not what the ledger knows any more: nothing about it is pending.
     pub fn forget(&mut self, file: &F) {
+        self.forget_moves(file);
         if self.files.remove(file).is_some() {
             self.rev += 1;
         }
@@ -204,7 +222,10 @@ impl<F: Ord + Clone> Ledger<F> {
     pub fn pick(&self, picks: &[Pick<F>]) -> BTreeMap<F, BTreeSet<HunkId>> {
         let mut out = BTreeMap::new();
         for (name, file) in &self.files {
-            let ids: BTreeSet<HunkId> = picks.iter().flat_map(|it| file.picked(name, it)).collect();
+            let own = picks.iter().flat_map(|it| file.picked(name, it));
+            let moves =
+                self.moves.get(name).filter(|it| picks.iter().any(|p| it.is_meant(name, p)));
+            let ids: BTreeSet<HunkId> = own.chain(moves.map(|it| it.hunk.clone())).collect();
             if !ids.is_empty() {
                 out.insert(name.clone(), ids);
             }
@@ -212,7 +233,7 @@ impl<F: Ord + Clone> Ledger<F> {
         out
     }
 
-    /// What has to happen to a file before hunks of it count as rejected.
+    /// What has to happen to a file before hunks of it, its move aside, count as rejected.
     pub fn plan_reject(&self, file: &F, hunks: &BTreeSet<HunkId>) -> Option<Plan> {
         self.files.get(file).map(|it| it.plan_reject(hunks))
     }
@@ -223,17 +244,23 @@ impl<F: Ord + Clone> Ledger<F> {
         self.tokens
     }
 
-    /// Decides on hunks of a file. A rejection has been carried out as planned.
+    /// Decides on hunks of a file, its move aside. A rejection has been carried out as planned.
     pub fn decide(&mut self, file: &F, hunks: &BTreeSet<HunkId>, decision: Decision, token: u64) {
         if let Some(found) = self.files.get_mut(file) {
             found.decide(hunks, decision, token);
             self.changed(file);
         }
-        let oldest = self.tokens.saturating_sub(KEPT_DECISIONS);
+        let oldest = self.oldest_decision();
         for found in self.files.values_mut() {
             found.forget_decisions(oldest, &mut self.hunks);
         }
-        self.files.retain(|_, it| it.is_pending() || !it.past.is_empty());
+        let gone: Vec<F> = self.files.keys().filter(|it| self.is_done_with(it)).cloned().collect();
+        gone.iter().for_each(|it| drop(self.files.remove(it)));
+    }
+
+    /// Decisions up to this one cannot be undone any more.
+    pub(crate) fn oldest_decision(&self) -> u64 {
+        self.tokens.saturating_sub(KEPT_DECISIONS)
     }
 
     /// The files of a decision and what undoing it needs; empty when the token is not known.
@@ -242,10 +269,13 @@ impl<F: Ord + Clone> Ledger<F> {
             let (sessions, plan) = file.plan_undo(token, self.hunks)?;
             Some(Undoing { file: name.clone(), plan, sessions })
         };
-        self.files.iter().filter_map(undoing).collect()
+        let mut undoings = self.files.iter().filter_map(undoing).collect();
+        self.add_moves(&mut undoings, token);
+        undoings
     }
 
-    /// Takes a file's part of a decision back; what `plan_undo` asked for has happened.
+    /// Takes a file's part of a decision back, its move aside; what `plan_undo` asked for has
+    /// happened.
     pub fn undo(&mut self, file: &F, token: u64) {
         if let Some(found) = self.files.get_mut(file) {
             found.undo(token, &mut self.hunks);
@@ -255,9 +285,15 @@ impl<F: Ord + Clone> Ledger<F> {
 
     pub(crate) fn changed(&mut self, file: &F) {
         self.rev += 1;
-        if self.files.get(file).is_some_and(|it| !it.is_pending() && it.past.is_empty()) {
+        if self.is_done_with(file) {
             self.files.remove(file);
         }
+    }
+
+    /// Whether nothing of a file is pending and nothing can be undone.
+    fn is_done_with(&self, file: &F) -> bool {
+        let idle = self.files.get(file).is_some_and(|it| !it.is_pending() && it.past.is_empty());
+        idle && !self.is_moved(file)
     }
 }
 

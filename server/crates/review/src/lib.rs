@@ -10,6 +10,7 @@ mod file;
 mod joined;
 mod kept;
 mod ledger;
+mod moves;
 mod past;
 mod pieces;
 mod restored;
@@ -21,7 +22,9 @@ pub use back::{Back, take_back};
 pub use file::{Edited, Existence, Plan};
 pub use ledger::{Decision, Ledger, Pick, Undoing};
 pub use restored::Remembered;
-pub use saved::{Saved, SavedEdit, SavedEvent, SavedFile, SavedHunk, SavedPast, SavedPiece};
+pub use saved::{
+    Saved, SavedEdit, SavedEvent, SavedFile, SavedHunk, SavedMove, SavedPast, SavedPiece,
+};
 pub use view::{Author, Change, FileView, Hunk, State};
 
 /// Names a hunk for as long as it is pending, and again when a decision on it is undone.

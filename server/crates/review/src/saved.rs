@@ -10,6 +10,7 @@ use text::{ChangeSet, Edit, Rope};
 
 use crate::file::{Existence, File};
 use crate::ledger::{Decision, Ledger};
+use crate::moves::{DecidedMove, Move};
 use crate::past::{Event, Part, Past, Settled};
 use crate::pieces::{Piece, slice};
 use crate::{HunkId, Origin};
@@ -27,6 +28,21 @@ pub struct Saved<F> {
     pub tokens: u64,
     /// Files with pending hunks, or decisions that can be undone.
     pub files: Vec<SavedFile<F>>,
+    /// Moves of these files that are pending, or were decided on.
+    pub moves: Vec<SavedMove<F>>,
+}
+
+/// One move of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedMove<F> {
+    /// The name before.
+    pub from: F,
+    /// The name after.
+    pub to: F,
+    /// The hunk it is.
+    pub hunk: SavedHunk,
+    /// What was decided, and the token that undoes it; absent while it is pending.
+    pub decided: Option<(Decision, u64)>,
 }
 
 /// One file.
@@ -119,13 +135,17 @@ pub struct SavedHunk {
 impl<F: Ord + Clone> Ledger<F> {
     /// Everything that outlives the process.
     pub fn save(&self) -> Saved<F> {
-        let worth = |file: &File| {
-            file.is_pending()
+        let worth = |name: &F, file: &File| {
+            self.is_pending(name)
                 || (file.past.bytes() <= MAX_PAST && file.base.len_bytes() <= MAX_PAST)
         };
-        let files = self.files.iter().filter(|(_, file)| worth(file));
+        let files = self.files.iter().filter(|(name, file)| worth(name, file));
         let files = files.map(|(name, file)| saved(name.clone(), file)).collect();
-        Saved { hunks: self.hunks, tokens: self.tokens, files }
+        let pending = self.moves.iter().map(|(to, it)| saved_move(it, to, None));
+        let decided = self.decided_moves.iter();
+        let decided = decided.map(|it| saved_move(&it.it, &it.to, Some((it.decision, it.token))));
+        let moves = pending.chain(decided).collect();
+        Saved { hunks: self.hunks, tokens: self.tokens, files, moves }
     }
 
     /// Counts hunks and decisions from here on, so that no other process gives the same names,
@@ -152,8 +172,41 @@ impl<F: Ord + Clone> Ledger<F> {
                 (None, _) => {}
             }
         }
+        for it in saved.moves {
+            self.restore_move(it);
+        }
         broken
     }
+
+    fn restore_move(&mut self, saved: SavedMove<F>) {
+        let SavedMove { from, to, hunk: SavedHunk { id: hunk, origin }, decided } = saved;
+        let it = Move { from, hunk, origin };
+        match decided {
+            None if self.files.contains_key(&to) => drop(self.moves.entry(to).or_insert(it)),
+            None => {}
+            Some((decision, token)) => {
+                let decided = DecidedMove { token, decision, to, it };
+                if self.files.contains_key(decided.now()) {
+                    self.decided_moves.push(decided);
+                }
+            }
+        }
+    }
+}
+
+impl<F: PartialEq> SavedMove<F> {
+    /// Whether this is a name the moved file goes by.
+    fn names(&self, file: &F) -> bool {
+        match self.decided {
+            None | Some((Decision::Accept, _)) => self.to == *file,
+            Some((Decision::Reject, _)) => self.from == *file,
+        }
+    }
+}
+
+fn saved_move<F: Clone>(it: &Move<F>, to: &F, decided: Option<(Decision, u64)>) -> SavedMove<F> {
+    let hunk = SavedHunk { id: it.hunk.clone(), origin: it.origin.clone() };
+    SavedMove { from: it.from.clone(), to: to.clone(), hunk, decided }
 }
 
 fn saved<F>(name: F, file: &File) -> SavedFile<F> {
@@ -234,11 +287,7 @@ fn restored<F>(saved: SavedFile<F>) -> Option<File> {
     // Where the past does not lead to the file, the file counts.
     let same =
         |it: &File| it.base == file.base && it.current == file.current && it.pieces == file.pieces;
-    match with_past.filter(same) {
-        Some(with_past) => Some(with_past),
-        None if file.is_pending() => Some(file),
-        None => None,
-    }
+    Some(with_past.filter(same).unwrap_or(file))
 }
 
 fn restored_past(file: &File, past: SavedPast) -> Option<File> {

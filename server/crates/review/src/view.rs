@@ -17,6 +17,8 @@ pub enum Change {
     Modify,
     /// Deleted it.
     Delete,
+    /// Moved it, and perhaps changed its text.
+    Rename,
 }
 
 /// Whether a hunk can be taken out without a trace.
@@ -44,6 +46,8 @@ pub struct FileView<F> {
     pub file: F,
     /// What was done to it.
     pub change: Change,
+    /// The name it had before the agent moved it; the move is its first hunk then.
+    pub from: Option<F>,
     /// Its hunks, in the order of the text.
     pub hunks: Vec<Hunk>,
 }
@@ -77,7 +81,7 @@ impl File {
             None => Change::Modify,
         };
         let hunks = self.hunks().into_iter().map(|id| self.hunk(id)).collect();
-        FileView { file, change, hunks }
+        FileView { file, change, from: None, hunks }
     }
 
     /// Hunks whose lines touch `range`.
