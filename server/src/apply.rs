@@ -39,6 +39,7 @@ mod disk;
 mod document;
 mod found;
 mod locks;
+mod moves;
 mod notebook;
 mod pending;
 mod record;

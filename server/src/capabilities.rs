@@ -29,6 +29,8 @@ pub struct Client {
     pub applies_edits: bool,
     /// Whether it deletes files by `workspace/applyEdit`.
     pub deletes_files: bool,
+    /// Whether it renames files so.
+    pub renames_files: bool,
     /// Whether there is a person who can answer `window/showMessageRequest`.
     pub shows_messages: bool,
     /// Whether it opens documents on request.
@@ -69,6 +71,7 @@ impl Client {
             markers: markers(capabilities),
             applies_edits: workspace.and_then(|w| w.apply_edit).unwrap_or_default(),
             deletes_files: operations.contains(&ResourceOperationKind::Delete),
+            renames_files: operations.contains(&ResourceOperationKind::Rename),
             shows_messages: capabilities.window.is_some(),
             shows_documents: capabilities
                 .window

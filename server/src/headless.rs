@@ -10,6 +10,7 @@ use agent::editor::{
     Answer, Applied, AppliedFile, ApplyError, Editor, FileOp, Found, FoundOutcome, Kept, Saved,
     Status, Transaction,
 };
+use agent::settings::ReviewPolicy;
 use agent::timeline::Timelines;
 use async_trait::async_trait;
 use protocol::acp;
@@ -20,7 +21,7 @@ use vfs::{Dirty, DiskOp, Location, Snapshot, TextChange, Vfs};
 use crate::apply::LspEditor;
 use crate::capabilities::Client;
 use crate::outbox::Outbox;
-use crate::review::{Entered, Entry};
+use crate::review::{Entered, Entry, accept_call};
 
 /// Who watches, and answers questions.
 #[async_trait]
@@ -109,8 +110,10 @@ impl Editor for Headless {
             FileOp::Create { location, .. } | FileOp::Delete { location } => location,
             FileOp::Move { from, .. } => from,
         };
+        let goes = matches!(op, FileOp::Move { .. } | FileOp::Delete { .. });
         match self.vfs.open_snapshot(location) {
             None => self.files.apply(transaction).await,
+            Some(open) if goes && !open.is_unsaved() => self.files.apply(transaction).await,
             Some(open) => {
                 let clean = self.vfs.document(location).is_some_and(|it| it.dirty == Dirty::Clean);
                 let held = self.files.review().hold([location]);
@@ -125,6 +128,15 @@ impl Editor for Headless {
                 };
                 let origin = review::Origin::of(&transaction.session, &transaction.call);
                 held.enter(location, Entry::Changed, &edit, &origin);
+                match transaction.review {
+                    ReviewPolicy::AfterTurn | ReviewPolicy::Blocking => {}
+                    ReviewPolicy::Auto => {
+                        let token = self.files.review().table().ledger.token();
+                        held.decide(location, None, |ledger| {
+                            accept_call(ledger, location, &transaction.call, token);
+                        });
+                    }
+                }
                 if clean && self.save_one(location).is_ok() {
                     file.kept = Kept::Disk;
                 }

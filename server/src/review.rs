@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use review::{Edited, Existence, Ledger, Origin};
+use review::{Decision, Edited, Existence, HunkId, Ledger, Origin};
 use text::{ChangeSet, Rope};
 use tokio::sync::Notify;
 use vfs::{Image, Location, Snapshot, Source, Undo, Vfs};
@@ -278,6 +278,23 @@ impl Held {
         self.review.count(&table);
     }
 
+    /// Enters a move of a file of this text. False, and nothing entered, where something else is
+    /// pending at its new name.
+    pub fn moved(&self, from: &Location, to: &Location, text: &Rope, origin: &Origin) -> bool {
+        let mut table = self.review.table();
+        if !table.ledger.moved(from, to, text, origin) {
+            return false;
+        }
+        table.goes_by(from, to);
+        self.review.count(&table);
+        true
+    }
+
+    /// What is known beside the ledger of a file is known of its new name.
+    pub fn goes_by(&self, from: &Location, to: &Location) {
+        self.review.lock().goes_by(from, to);
+    }
+
     /// The edit failed, or nobody can tell: what came since may be the person's or a part of ours.
     pub fn failed(&self) {
         let mut table = self.review.table();
@@ -313,6 +330,21 @@ impl Held {
         let undo = table.deleted.get(location)?.clone();
         // Holds for this deletion alone, not for one that somebody else makes later.
         Some((undo, table.gone.remove(location)))
+    }
+}
+
+/// Accepts all of a file's hunks that a call has a part in.
+pub fn accept_call(ledger: &mut Ledger<Location>, location: &Location, call: &str, token: u64) {
+    let hunks = ledger.view(location).map(|it| it.hunks).unwrap_or_default();
+    let own = hunks.into_iter().filter(|it| it.origin.calls.iter().any(|it| it == call));
+    let mut own: BTreeSet<HunkId> = own.map(|it| it.id).collect();
+    let moved = ledger.moved_from(location).map(|(hunk, _)| hunk.clone());
+    let is_move = moved.is_some_and(|hunk| own.remove(&hunk));
+    if !own.is_empty() {
+        ledger.decide(location, &own, Decision::Accept, token);
+    }
+    if is_move {
+        ledger.decide_move(location, Decision::Accept, token);
     }
 }
 
@@ -389,7 +421,12 @@ impl Table {
         if self.held.contains_key(from) || !self.ledger.rename(from, to) {
             return;
         }
+        self.goes_by(from, to);
+    }
+
+    fn goes_by(&mut self, from: &Location, to: &Location) {
         self.followed.remove(from);
+        self.commands.goes_by(from, to);
         if let Some(undo) = self.deleted.remove(from) {
             self.deleted.insert(to.clone(), undo);
         }

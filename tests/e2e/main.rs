@@ -26,6 +26,7 @@ mod frames;
 mod generated;
 mod lifecycle;
 mod model;
+mod moves;
 mod notebook;
 mod order;
 mod parts;

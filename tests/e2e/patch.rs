@@ -145,8 +145,13 @@ fn open_files_are_moved_and_deleted_when_they_are_saved() {
     assert!(told.contains("unsaved"), "{told}");
     assert!(workspace.has("a.txt") && workspace.has("b.txt") && !workspace.has("new.txt"));
     editor.save("b.txt");
+    let told = session.tool("ApplyPatch", patch(body)).err();
+    assert!(told.contains("b.txt changed since it was read"), "{told}");
+    session.tool("Read", json!({ "file_path": "b.txt" })).ok();
     session.tool("ApplyPatch", patch(body)).ok();
-    assert_eq!(workspace.read("new.txt"), "one\nTWO\nthree\n");
+    // Moved as it was on disk; what changed is saved once it is accepted.
+    assert_eq!(editor.text("new.txt"), "one\nTWO\nthree\n");
+    assert_eq!(workspace.read("new.txt"), LINES);
     until("both files to be gone", Duration::from_secs(10), || {
         !workspace.has("a.txt") && !workspace.has("b.txt")
     });

@@ -729,6 +729,7 @@ fn a_moved_file_and_one_deleted_after_an_edit_go_back_to_what_they_were() {
     write(&session, "b.txt", "B\n");
     session.tool("Delete", json!({ "paths": ["b.txt"], "reason": "unused" })).ok();
     assert!(!workspace.has("a.txt") && !workspace.has("b.txt"));
+    // The move, the change in it, and the deletion.
     assert_eq!(hunks(&editor).len(), 3);
     let resolved = resolve(&editor, "reject", json!([{ "all": true }]));
     assert_eq!(resolved["conflicts"], json!([]), "{resolved}");

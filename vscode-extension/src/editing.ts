@@ -110,6 +110,7 @@ async function addFileOperation(client: LanguageClient, edit: vscode.WorkspaceEd
     }
     case 'rename': {
       const to = asUri(operation.newUri);
+      if (openDocument(client, operation.oldUri)?.isDirty) return { reason: `${operation.oldUri} has unsaved text` };
       if (await fileAt(to)) return { reason: `${operation.newUri} is already there` };
       edit.renameFile(asUri(operation.oldUri), to, { overwrite: false });
       return undefined;

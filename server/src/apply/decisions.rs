@@ -18,6 +18,7 @@ use vfs::{Dirty, Image, Location, Snapshot, Undo};
 
 use super::disk::DiskStep;
 use super::document::Landed;
+use super::moves::{in_order, take_move};
 use super::transaction::whole;
 use super::{LspEditor, Parts};
 use crate::outbox::RpcError;
@@ -79,20 +80,32 @@ impl LspEditor {
         let mut resolved = Vec::new();
         let mut told = Told::default();
         let comment = params.comment.as_deref();
-        for (location, ids) in &picked {
-            match parts.decide(location, ids, decision, token, (&mut told, comment)).await {
-                Ok(kept) => {
-                    resolved.extend(ids.iter().cloned());
-                    conflicts.extend(kept);
+        let ordered = in_order(&parts.review.table().ledger, picked);
+        for (location, mut ids) in ordered {
+            let failed = |ids: &BTreeSet<HunkId>, error: ApplyError| {
+                parts.waits.undecided(ids);
+                let reason = error.to_string();
+                let failed =
+                    |id: &HunkId| ReviewConflict { hunk_id: id.clone(), reason: reason.clone() };
+                ids.iter().map(failed).collect::<Vec<_>>()
+            };
+            let moved = take_move(&parts.review.table().ledger, &location, &mut ids);
+            if !ids.is_empty() {
+                let telling = (&mut told, comment);
+                match parts.decide(&location, &ids, decision, token, telling).await {
+                    Ok(kept) => {
+                        resolved.extend(ids);
+                        conflicts.extend(kept);
+                    }
+                    Err(error) => conflicts.extend(failed(&ids, error)),
                 }
-                Err(error) => {
-                    parts.waits.undecided(ids);
-                    let reason = error.to_string();
-                    let failed = |id: &HunkId| ReviewConflict {
-                        hunk_id: id.clone(),
-                        reason: reason.clone(),
-                    };
-                    conflicts.extend(ids.iter().map(failed));
+            }
+            // Last: the text is decided on where it is.
+            if let Some(hunk) = moved {
+                let telling = (&mut told, comment);
+                match parts.decide_move(&location, decision, token, telling).await {
+                    Ok(()) => resolved.push(hunk),
+                    Err(error) => conflicts.extend(failed(&BTreeSet::from([hunk]), error)),
                 }
             }
         }
@@ -124,9 +137,11 @@ impl LspEditor {
         }
         let mut failed = None;
         for part in &files {
-            if let Err(error) = parts.undo_in(&part.file, token).await {
-                failed = Some(error);
-            }
+            let undone = match parts.undo_move(&part.file, token).await {
+                Ok(name) => parts.undo_in(&name, token).await,
+                Err(error) => Err(error),
+            };
+            failed = undone.err().or(failed);
         }
         let mut told = BTreeMap::new();
         for part in &files {
@@ -398,7 +413,7 @@ impl Parts {
     pub(super) async fn save_decided(&self, location: &Location) {
         let policy = *self.save_policy.lock().unwrap_or_else(PoisonError::into_inner);
         let ours = self.vfs.document(location).is_some_and(|it| it.dirty == Dirty::Ours);
-        let pending = self.review.table().ledger.is_pending(location);
+        let pending = self.review.table().ledger.is_text_pending(location);
         let on_disk = location.path().is_some();
         match policy {
             SavePolicy::Never => {}

@@ -1,6 +1,7 @@
 //! Files that a command changed: kept for undo, entered as pending.
 
 use agent::editor::{Found, FoundFile, FoundOutcome, Side};
+use agent::settings::ReviewPolicy;
 use tokio::task::spawn_blocking;
 use vfs::{Location, Undo};
 
@@ -10,7 +11,7 @@ use super::record::of_entry;
 impl Parts {
     /// Enters what a command changed; one outcome a file, in order.
     pub(super) async fn enter_found(&self, found: Found) -> Vec<FoundOutcome> {
-        let Found { session, call, files } = found;
+        let Found { session, call, files, review } = found;
         let origin = review::Origin::of(&session, &call);
         let mut outcomes = Vec::with_capacity(files.len());
         for file in files {
@@ -25,10 +26,16 @@ impl Parts {
                         held.keep_before(&location, image);
                     }
                     moments.extend(undo.entries.iter().map(|entry| of_entry(&location, entry)));
-                    held.found(&location, &file, Some(undo), &origin)
+                    held.found(&location, &file, Some(undo), (&origin, review))
                 }
                 Err(reason) => FoundOutcome::Failed(reason),
             };
+            match (review, &outcome) {
+                (ReviewPolicy::Auto, FoundOutcome::Pending) => {
+                    self.accept_at_once(&held, [&location], &call);
+                }
+                (ReviewPolicy::Auto | ReviewPolicy::AfterTurn | ReviewPolicy::Blocking, _) => {}
+            }
             drop(held);
             self.record((&session, &call), moments).await;
             outcomes.push(outcome);

@@ -17,6 +17,7 @@ use tokio::task::spawn_blocking;
 use vfs::{Image, Location, UndoEntry, Vfs, state};
 
 use super::Parts;
+use super::moves::Moved;
 use super::transaction::{Done, Step};
 use crate::review::{checked, keeping};
 
@@ -177,6 +178,15 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
                     edits: Vec::new(),
                 });
             }
+            Step::MoveOpen(_) => {
+                let moved = done.moved.iter().find(|(of, _)| *of == index);
+                moments.extend(moved.into_iter().flat_map(|(_, it)| of_move(it)));
+                let landed = done.landed.iter().find(|(of, _)| *of == index);
+                moments.extend(landed.map(|(_, it)| of_text(location, &it.before, &it.changes)));
+                let rewritten = done.rewritten.iter().find(|(of, _)| *of == index);
+                let entries = rewritten.into_iter().flat_map(|(_, undo)| &undo.entries);
+                moments.extend(entries.map(|entry| of_entry(location, entry)));
+            }
             Step::Disk(_) => {}
         }
     }
@@ -184,7 +194,7 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
         let at = locations.iter().position(|it| it == file)?;
         match steps.get(at)? {
             Step::Disk(step) => Some(replaced(&step.changes)),
-            Step::Document { .. } | Step::DeleteOpen { .. } => None,
+            Step::Document { .. } | Step::DeleteOpen { .. } | Step::MoveOpen(_) => None,
         }
     };
     let written = done.written.iter().flat_map(|it| it.touched.iter().zip(&it.undo.entries));
@@ -195,6 +205,19 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
         Moment { edits, ..of_entry(&file, entry) }
     }));
     moments
+}
+
+/// A file that the editor moved: one that went and one that came.
+fn of_move(moved: &Moved) -> [Moment; 2] {
+    let was = || match &moved.image {
+        Some(image) => Was::File(image.clone()),
+        None => Was::Text(moved.moving.before.clone()),
+    };
+    let moment = |file: &Location, before, after| {
+        let (file, edits) = (file.clone(), Vec::new());
+        Moment { file, before, after, edits }
+    };
+    [moment(&moved.moving.from, was(), Was::Nothing), moment(&moved.to, Was::Nothing, was())]
 }
 
 /// A file that was changed on disk.

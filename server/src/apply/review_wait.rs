@@ -15,7 +15,7 @@ use tower_lsp::lsp_types::MessageType;
 use vfs::Location;
 
 use super::Parts;
-use crate::review::Held;
+use crate::review::{Held, accept_call};
 
 /// Characters of a comment.
 const COMMENT: usize = 2_000;
@@ -164,15 +164,7 @@ impl Parts {
     ) {
         let token = self.review.table().ledger.token();
         for location in locations {
-            held.decide(location, None, |ledger| {
-                let hunks = ledger.view(location).map(|it| it.hunks).unwrap_or_default();
-                let own =
-                    hunks.into_iter().filter(|it| it.origin.calls.iter().any(|it| it == call));
-                let own: BTreeSet<HunkId> = own.map(|it| it.id).collect();
-                if !own.is_empty() {
-                    ledger.decide(location, &own, Decision::Accept, token);
-                }
-            });
+            held.decide(location, None, |ledger| accept_call(ledger, location, call, token));
         }
     }
 }

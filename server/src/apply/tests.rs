@@ -531,7 +531,7 @@ async fn a_file_is_moved_and_changed_or_all_is_put_back() {
         }
         other => other,
     };
-    for (from, to) in [(&open, &new), (&file, &open), (&file, &taken)] {
+    for (from, to) in [(&file, &open), (&file, &taken), (&open, &taken)] {
         let applied = desk.apply(Approval::Person, vec![moving(&desk, from, to)]).await;
         assert!(matches!(applied, Err(ApplyError::Refused { .. })), "{applied:?}");
     }
@@ -546,6 +546,16 @@ async fn a_file_is_moved_and_changed_or_all_is_put_back() {
     assert_eq!(applied.files[0].after.to_string(), "One\r\ntwo\r\n");
     assert_eq!(desk.on_disk(&new), "One\r\ntwo\r\n");
     assert!(!desk.vfs.exists(&file));
+
+    // This editor cannot rename: what it has open is moved on disk, unless it is unsaved.
+    let renamed = desk.place("renamed.txt");
+    let applied = desk.apply(Approval::Person, vec![moving(&desk, &open, &renamed)]).await;
+    assert_eq!((kept(&applied, 0), desk.on_disk(&renamed).as_str()), (Kept::OldName, "O\r\n"));
+    let dirty = desk.open("dirty.txt", "o\n");
+    desk.screen.types(&dirty, 0, "typed");
+    let applied = desk.apply(Approval::Person, vec![moving(&desk, &dirty, &new)]).await;
+    assert!(matches!(applied, Err(ApplyError::Refused { .. })), "{applied:?}");
+    assert!(desk.vfs.exists(&dirty));
 }
 
 #[tokio::test]

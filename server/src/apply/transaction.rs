@@ -13,11 +13,12 @@ use vfs::{Committed, Dirty, DiskOp, Location, Snapshot, Undo};
 use super::Parts;
 use super::disk::{DiskStep, emptied};
 use super::document::Landed;
+use super::moves::{Edited, Moved, Moving};
 use super::record::{moments, of_text};
 use crate::review::{Entered, Entry, Held};
 
 /// Larger files are deleted without keeping their bytes for undo; they are not text.
-const MAX_KEPT: u64 = 64 << 20;
+pub(super) const MAX_KEPT: u64 = 64 << 20;
 
 pub(super) enum Step {
     /// A change of an open document.
@@ -26,6 +27,8 @@ pub(super) enum Step {
     Disk(Box<DiskStep>),
     /// Deletes a file the editor has open and unchanged.
     DeleteOpen { before: Rope },
+    /// Moves a file the editor has open and unchanged.
+    MoveOpen(Box<Moving>),
 }
 
 /// What has been done so far, to be taken back on failure.
@@ -35,6 +38,10 @@ pub(super) struct Done {
     pub landed: Vec<(usize, Landed)>,
     /// How files that the editor deleted come back.
     pub deleted: Vec<(usize, Undo)>,
+    /// Files that the editor moved.
+    pub moved: Vec<(usize, Moved)>,
+    /// How files that changed on disk after they were moved go back.
+    pub rewritten: Vec<(usize, Undo)>,
 }
 
 impl Parts {
@@ -64,7 +71,7 @@ impl Parts {
             held.failed();
             return Err(error);
         }
-        self.enter(&held, (&locations, &steps, kinds), &done, &origin_of_edit);
+        self.enter(&held, (&locations, &steps, &kinds), &done, &origin_of_edit);
         let approval = match review {
             ReviewPolicy::AfterTurn | ReviewPolicy::Blocking => approval,
             ReviewPolicy::Auto => {
@@ -75,7 +82,7 @@ impl Parts {
         drop(held);
         self.record((&session, &call), moments(&locations, &steps, &done)).await;
         self.publish();
-        Ok(self.settle(locations, steps, done, approval).await)
+        Ok(self.settle(locations, (steps, &kinds), done, approval).await)
     }
 
     /// Where files really lie, up to their own names.
@@ -115,11 +122,7 @@ impl Parts {
             }
             FileOp::Create { location, text } => self.plan_new(location, &text),
             FileOp::Move { from, to, base, changes } => {
-                if let Some(open) = [&from, &to].into_iter().find(|it| self.vfs.is_open(it)) {
-                    return Err(refused(open.clone(), "it was opened in the editor meanwhile"));
-                }
-                let step = self.plan_move(&from, &to, base.as_deref(), &changes)?;
-                Ok(Step::Disk(Box::new(step)))
+                self.plan_any_move(from, &to, base.as_deref(), &changes)
             }
             FileOp::Delete { location } => match self.vfs.open_snapshot(&location) {
                 Some(open) if open.is_unsaved() => {
@@ -189,6 +192,17 @@ impl Parts {
                 done.landed.push((index, landed));
                 if cancelled.is_cancelled() {
                     return Err(ApplyError::Cancelled);
+                }
+            }
+        }
+        for (index, (location, step)) in locations.iter().zip(steps).enumerate() {
+            if let Step::MoveOpen(moving) = step {
+                let moved = self.rename_kept(label, moving, location, cancelled).await?;
+                done.moved.push((index, moved));
+                match self.edit_moved(label, moving, location, cancelled).await? {
+                    Edited::Not => {}
+                    Edited::Document(landed) => done.landed.push((index, *landed)),
+                    Edited::Disk(undo) => done.rewritten.push((index, undo)),
                 }
             }
         }
@@ -268,9 +282,17 @@ impl Parts {
             }
         }
         let deleted = done.deleted.into_iter().rev().map(|(_, undo)| undo);
-        for undo in deleted.chain(done.written.map(|it| it.undo)) {
+        let rewritten = done.rewritten.into_iter().rev().map(|(_, undo)| undo);
+        for undo in deleted.chain(rewritten).chain(done.written.map(|it| it.undo)) {
             if let Err(location) = self.revert(undo).await {
                 kept = Some(location);
+            }
+        }
+        for (_, Moved { moving, to, .. }) in done.moved.into_iter().rev() {
+            if self.move_back(&label, &moving, &to).await.is_err() {
+                held.moved(&moving.from, &to, &moving.before, origin);
+                self.publish();
+                kept = Some(to);
             }
         }
         match kept {
@@ -283,7 +305,7 @@ impl Parts {
     fn enter(
         &self,
         held: &Held,
-        (locations, steps, kinds): (&[Location], &[Step], Vec<Kind>),
+        (locations, steps, kinds): (&[Location], &[Step], &[Kind]),
         done: &Done,
         origin: &review::Origin,
     ) {
@@ -303,11 +325,35 @@ impl Parts {
                 Kind::Create => Entry::Created,
                 Kind::Delete => Entry::Deleted(location.path().and_then(removal)),
                 Kind::Move(from) => {
-                    // A file that went and one that came: each can be decided on.
-                    let Step::Disk(step) = step else { continue };
-                    let DiskStep { before, changes, .. } = &**step;
-                    let entry = Entry::Deleted(from.path().and_then(removal));
-                    held.enter(&from, entry, &whole(before, &emptied(before)), origin);
+                    let Some((before, changes)) = step.moved() else { continue };
+                    let undo = from.path().and_then(removal);
+                    let kept = undo.clone().and_then(|it| it.entries.into_iter().next()?.before);
+                    let by_editor = done.moved.iter().find(|(of, _)| *of == index);
+                    let kept = kept.or_else(|| by_editor.and_then(|(_, it)| it.image.clone()));
+                    if let Some(image) = kept {
+                        held.keep_before(from, image);
+                    }
+                    if held.moved(from, location, before, origin) {
+                        let landed = done.landed.iter().find(|(of, _)| *of == index);
+                        match landed {
+                            Some((_, landed)) => {
+                                held.enter(location, Entry::Changed, &landed.entered(), origin);
+                            }
+                            None if changes.is_identity() => {}
+                            None => {
+                                held.enter(
+                                    location,
+                                    Entry::Changed,
+                                    &whole(before, changes),
+                                    origin,
+                                );
+                            }
+                        }
+                        continue;
+                    }
+                    // Something else is pending there: a file that went and one that came.
+                    let entry = Entry::Deleted(undo);
+                    held.enter(from, entry, &whole(before, &emptied(before)), origin);
                     let text = changes.apply(before).to_string();
                     let added = vec![Edit::new(0..0, text)];
                     let added = ChangeSet::new(0, added).unwrap_or_else(|_| ChangeSet::identity(0));
@@ -338,6 +384,8 @@ impl Parts {
                 Step::DeleteOpen { before } => {
                     held.enter(location, entry, &whole(before, &emptied(before)), origin);
                 }
+                // Entered as a move above.
+                Step::MoveOpen(_) => {}
             }
         }
     }
@@ -365,22 +413,30 @@ impl Parts {
     async fn settle(
         &self,
         locations: Vec<Location>,
-        steps: Vec<Step>,
+        (steps, kinds): (Vec<Step>, &[Kind]),
         done: Done,
         approval: Approval,
     ) -> Applied {
         let mut landed = done.landed;
         let mut files = Vec::with_capacity(steps.len());
-        for (index, (location, step)) in locations.into_iter().zip(steps).enumerate() {
-            let (before, changes, kept) = match step {
-                Step::Document { .. } => {
-                    let Some(at) = landed.iter().position(|(of, _)| *of == index) else { continue };
-                    let (_, landed) = landed.swap_remove(at);
+        for (index, ((location, step), kind)) in
+            locations.into_iter().zip(steps).zip(kinds).enumerate()
+        {
+            let at = landed.iter().position(|(of, _)| *of == index);
+            let landed = at.map(|at| landed.swap_remove(at).1);
+            let (before, changes, kept) = match (step, landed) {
+                (Step::Document { .. } | Step::MoveOpen(_), Some(landed)) => {
                     let kept = self.keep(&location, landed.buffer, approval).await;
                     (landed.before, landed.changes, kept)
                 }
-                Step::Disk(step) => (step.before, step.changes, Kept::Disk),
-                Step::DeleteOpen { before } => {
+                (Step::Document { .. }, None) => continue,
+                (Step::MoveOpen(moving), None) => (moving.before, moving.changes, Kept::Disk),
+                (Step::Disk(step), _) => {
+                    let is_behind = kind.from().is_some_and(|from| self.vfs.is_open(from));
+                    let kept = if is_behind { Kept::OldName } else { Kept::Disk };
+                    (step.before, step.changes, kept)
+                }
+                (Step::DeleteOpen { before }, _) => {
                     let changes = emptied(&before);
                     (before, changes, Kept::Disk)
                 }
@@ -389,6 +445,17 @@ impl Parts {
             files.push(AppliedFile { location, before, after, changes, kept });
         }
         Applied { files }
+    }
+}
+
+impl Step {
+    /// The text of a file that is moved, and what changes in it.
+    fn moved(&self) -> Option<(&Rope, &ChangeSet)> {
+        match self {
+            Step::Disk(step) => Some((&step.before, &step.changes)),
+            Step::MoveOpen(moving) => Some((&moving.before, &moving.changes)),
+            Step::Document { .. } | Step::DeleteOpen { .. } => None,
+        }
     }
 }
 
@@ -456,10 +523,10 @@ fn origin(op: &FileOp) -> Option<&Location> {
 fn disk_ops(step: &Step) -> &[DiskOp] {
     match step {
         Step::Disk(step) => &step.ops,
-        Step::Document { .. } | Step::DeleteOpen { .. } => &[],
+        Step::Document { .. } | Step::DeleteOpen { .. } | Step::MoveOpen(_) => &[],
     }
 }
 
-fn refused(location: Location, reason: &str) -> ApplyError {
+pub(super) fn refused(location: Location, reason: &str) -> ApplyError {
     ApplyError::Refused { location, reason: reason.to_owned() }
 }

@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 
 use agent::editor::{FoundFile, FoundOutcome, Side};
+use agent::settings::ReviewPolicy;
 use review::{Edited, Existence, Origin};
 use text::{ChangeSet, LineEndings, Rope, to_ending};
 use vfs::{Location, Snapshot, Undo, Vfs, same_but_line_endings};
 
-use super::{Entered, Held, Review, Table};
+use super::{Entered, Held, Review, Table, accept_call};
 
 /// Commands that run, and changes of theirs that are not in the editor yet.
 #[derive(Default)]
@@ -29,6 +30,7 @@ struct Awaited {
     before: Rope,
     after: Rope,
     origin: Origin,
+    review: ReviewPolicy,
 }
 
 impl Review {
@@ -57,7 +59,7 @@ impl Held {
         location: &Location,
         file: &FoundFile,
         undo: Option<Undo>,
-        origin: &Origin,
+        (origin, review): (&Origin, ReviewPolicy),
     ) -> FoundOutcome {
         let mut table = self.review.table();
         let vfs = self.review.0.vfs.clone();
@@ -66,7 +68,8 @@ impl Held {
             (Some(before), None) => table.found_deleted(&vfs, location, before, undo, origin),
             (None, Some(after)) => table.found_created(&vfs, location, after, origin),
             (Some(before), Some(after)) => {
-                let outcome = table.found_changed(&vfs, location, (before, after), origin);
+                let outcome =
+                    table.found_changed(&vfs, location, (before, after), (origin, review));
                 if let (FoundOutcome::Pending, Some(undo)) = (&outcome, undo) {
                     table.commands.keep_undo(location, undo);
                 }
@@ -136,6 +139,16 @@ impl Commands {
         self.undo.remove(location);
     }
 
+    /// A file has another name.
+    pub fn goes_by(&mut self, from: &Location, to: &Location) {
+        if let Some(mut undo) = self.undo.remove(from) {
+            if let (Some(entry), Some(path)) = (undo.entries.first_mut(), to.path()) {
+                entry.path = path.to_owned();
+            }
+            self.undo.insert(to.clone(), undo);
+        }
+    }
+
     /// Documents whose reload is waited for.
     pub fn awaited(&self) -> impl Iterator<Item = &Location> {
         self.awaited.keys()
@@ -162,7 +175,9 @@ impl Table {
         let now = changes.apply(&current);
         let origin = self.commands.author(location, &now)?;
         self.ledger.agent_edit(location, &current, changes, &origin);
-        self.commands.awaited.remove(location);
+        if let Some(awaited) = self.commands.awaited.remove(location).filter(|it| it.after == now) {
+            self.accept_awaited(location, &awaited);
+        }
         if self.commands.run() {
             self.commands.taken.insert(location.clone(), now);
         }
@@ -186,6 +201,7 @@ impl Table {
                 open.as_ref(),
                 &awaited.origin,
             );
+            self.accept_awaited(location, &awaited);
             return Some(Edited::Hunks);
         }
         let overwritten = open.is_some_and(|it| !it.is_unsaved() && it.rope != awaited.before);
@@ -193,6 +209,19 @@ impl Table {
             self.commands.awaited.remove(location);
         }
         None
+    }
+
+    /// A change that was waited for is there, and may be accepted already.
+    fn accept_awaited(&mut self, location: &Location, awaited: &Awaited) {
+        match awaited.review {
+            ReviewPolicy::AfterTurn | ReviewPolicy::Blocking => {}
+            ReviewPolicy::Auto => {
+                let token = self.ledger.token();
+                for call in &awaited.origin.calls {
+                    accept_call(&mut self.ledger, location, call, token);
+                }
+            }
+        }
     }
 
     fn found_deleted(
@@ -244,7 +273,7 @@ impl Table {
         vfs: &Vfs,
         location: &Location,
         (before, after): (&Side, &Side),
-        origin: &Origin,
+        (origin, review): (&Origin, ReviewPolicy),
     ) -> FoundOutcome {
         let (mut before, mut after) = (before.text.clone(), after.text.clone());
         let open = vfs.open_snapshot(location);
@@ -259,7 +288,8 @@ impl Table {
             }
             if !reloaded {
                 let origin = origin.clone();
-                self.commands.awaited.insert(location.clone(), Awaited { before, after, origin });
+                let awaited = Awaited { before, after, origin, review };
+                self.commands.awaited.insert(location.clone(), awaited);
                 return match open.is_unsaved() {
                     true => FoundOutcome::Unsaved,
                     false => FoundOutcome::Behind,

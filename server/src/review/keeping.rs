@@ -161,7 +161,8 @@ impl Table {
         damaged += all - lines.len();
         let hunks = lines.iter().map(|it| it.hunks).max().unwrap_or_default();
         let tokens = lines.iter().map(|it| it.tokens).max().unwrap_or_default();
-        let kept: Vec<KeptFile> = lines.into_iter().filter_map(|it| it.file).collect();
+        let mut kept: Vec<KeptFile> = lines.into_iter().filter_map(|it| it.file).collect();
+        let moves: Vec<_> = kept.iter_mut().flat_map(KeptFile::take_moves).collect();
         for it in &kept {
             let location = it.location();
             if let Some(undo) = it.undo.clone() {
@@ -176,11 +177,12 @@ impl Table {
         }
         let files = kept.into_iter().map(KeptFile::saved);
         let saved = match whose {
-            Whose::This => Saved { hunks, tokens, files: files.collect() },
+            Whose::This => Saved { hunks, tokens, files: files.collect(), moves },
             // Decisions of another process have numbers of its own.
             Whose::Another => {
                 let files = files.map(|it| SavedFile { past: None, ..it }).collect();
-                Saved { hunks, tokens: 0, files }
+                let moves = moves.into_iter().filter(|it| it.decided.is_none()).collect();
+                Saved { hunks, tokens: 0, files, moves }
             }
         };
         let broken = self.ledger.restore(saved);
@@ -189,11 +191,11 @@ impl Table {
 
     fn pending(&mut self) -> Option<(PathBuf, Vec<u8>)> {
         let path = self.keeping.as_ref()?.own.as_ref()?.path.clone();
-        let Saved { hunks, tokens, files } = self.ledger.save();
+        let Saved { hunks, tokens, files, moves } = self.ledger.save();
         let mut room = MAX_DECIDED;
         let files = files.into_iter().filter(|it| {
             // Those with nothing pending are here for the undo of decisions alone.
-            let pending = !it.pieces.is_empty() || it.existence.is_some();
+            let pending = self.ledger.is_pending(&it.file);
             let left = room.checked_sub(it.base.len());
             room = if pending { room } else { left.unwrap_or(room) };
             pending || left.is_some()
@@ -202,7 +204,8 @@ impl Table {
             let undo = self.deleted.get(&it.file).cloned();
             let before = self.before.get(&it.file).cloned();
             let command = self.commands.undo(&it.file).cloned();
-            let mut kept = KeptFile::of(it);
+            let moves = moves.iter().filter(|known| *known.now() == it.file).cloned().collect();
+            let mut kept = KeptFile::of(it, moves);
             (kept.undo, kept.before, kept.command) = (undo, before, command);
             Some(kept)
         });

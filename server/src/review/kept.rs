@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use review::{
-    Decision, Existence, Origin, SavedEdit, SavedEvent, SavedFile, SavedHunk, SavedPast, SavedPiece,
+    Decision, Existence, Origin, SavedEdit, SavedEvent, SavedFile, SavedHunk, SavedMove, SavedPast,
+    SavedPiece,
 };
 use serde::{Deserialize, Serialize};
 use vfs::{Image, Location, Undo};
@@ -24,6 +25,18 @@ pub(super) struct Kept {
     pub tokens: u64,
     /// Absent in a line that is there for the numbers alone.
     pub file: Option<KeptFile>,
+}
+
+/// A move of the line's file.
+#[derive(Serialize, Deserialize)]
+struct KeptMove {
+    from: KeptName,
+    to: KeptName,
+    hunk: KeptHunk,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    accepted: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rejected: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -45,6 +58,8 @@ pub(super) struct KeptFile {
     pub command: Option<Undo>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     past: Option<KeptPast>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    moves: Vec<KeptMove>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -127,9 +142,14 @@ impl KeptFile {
         self.file.location()
     }
 
-    /// As the ledger gives it.
-    pub fn of(file: SavedFile<Location>) -> KeptFile {
-        kept(file)
+    /// As the ledger gives it, with its moves.
+    pub fn of(file: SavedFile<Location>, moves: Vec<SavedMove<Location>>) -> KeptFile {
+        KeptFile { moves: moves.into_iter().map(kept_move).collect(), ..kept(file) }
+    }
+
+    /// The moves, as the ledger takes them.
+    pub fn take_moves(&mut self) -> impl Iterator<Item = SavedMove<Location>> + use<> {
+        std::mem::take(&mut self.moves).into_iter().map(saved_move)
     }
 
     /// As the ledger takes it.
@@ -138,18 +158,44 @@ impl KeptFile {
     }
 }
 
-fn kept(file: SavedFile<Location>) -> KeptFile {
-    let name = match file.file {
-        Location::Disk(path) => KeptName::Disk(path),
-        Location::Virtual(name) => KeptName::Virtual(name),
+impl From<Location> for KeptName {
+    fn from(location: Location) -> KeptName {
+        match location {
+            Location::Disk(path) => KeptName::Disk(path),
+            Location::Virtual(name) => KeptName::Virtual(name),
+        }
+    }
+}
+
+fn kept_move(it: SavedMove<Location>) -> KeptMove {
+    let (accepted, rejected) = match it.decided {
+        None => (None, None),
+        Some((Decision::Accept, token)) => (Some(token), None),
+        Some((Decision::Reject, token)) => (None, Some(token)),
     };
+    let (from, to) = (it.from.into(), it.to.into());
+    KeptMove { from, to, hunk: kept_hunk(it.hunk), accepted, rejected }
+}
+
+fn saved_move(it: KeptMove) -> SavedMove<Location> {
+    let accepted = it.accepted.map(|token| (Decision::Accept, token));
+    let rejected = it.rejected.map(|token| (Decision::Reject, token));
+    SavedMove {
+        from: it.from.location(),
+        to: it.to.location(),
+        hunk: saved_hunk(it.hunk),
+        decided: accepted.or(rejected),
+    }
+}
+
+fn kept(file: SavedFile<Location>) -> KeptFile {
     let (added, deleted) = match file.existence {
         Some((Existence::Added, id)) => (Some(id), None),
         Some((Existence::Deleted, id)) => (None, Some(id)),
         None => (None, None),
     };
     KeptFile {
-        file: name,
+        file: file.file.into(),
         base: file.base,
         pieces: file.pieces.into_iter().map(kept_piece).collect(),
         hunks: file.hunks.into_iter().map(kept_hunk).collect(),

@@ -70,6 +70,14 @@ pub fn words(file: &str, text: &Rope, hunk: &Hunk, decision: Decision) -> String
     }
 }
 
+/// A decision on a file's move.
+pub fn move_words(from: &str, to: &str, decision: Decision) -> String {
+    match decision {
+        Decision::Accept => format!("accepted that {from} is now {to}"),
+        Decision::Reject => format!("rejected that {from} is now {to}; it is {from} again"),
+    }
+}
+
 fn amended(text: &str) -> String {
     let text = text.trim_end_matches(['\r', '\n']);
     let mut short: String = text.chars().take(AMENDED).collect();

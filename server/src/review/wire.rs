@@ -106,9 +106,12 @@ impl Wire<'_> {
             Change::Add => "add",
             Change::Modify => "modify",
             Change::Delete => "delete",
+            Change::Rename => "rename",
         };
+        let renamed = view.from.filter(|_| view.change == Change::Rename);
+        let old_uri = renamed.map(|from| self.uris.of(&from));
         let hunks = hunks.collect();
-        ReviewFile { change: change.to_owned(), old_uri: None, version, hunks, uri, meta: None }
+        ReviewFile { change: change.to_owned(), old_uri, version, hunks, uri, meta: None }
     }
 
     fn range(&self, text: &Rope, bytes: &std::ops::Range<usize>) -> Range {

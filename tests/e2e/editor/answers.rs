@@ -308,6 +308,13 @@ impl State {
                     std::fs::remove_file(path).expect("a deleted file");
                     self.close(&uri);
                 }
+                Some("rename") => {
+                    let uri = |key: &str| operation[key].as_str().expect("a URI").to_owned();
+                    let (old, new) = (uri("oldUri"), uri("newUri"));
+                    if let Err(reason) = self.rename(&old, &new) {
+                        return json!({ "applied": false, "failureReason": reason });
+                    }
+                }
                 Some(other) => {
                     return json!({ "applied": false, "failureReason": format!("no {other} here") });
                 }
@@ -325,6 +332,24 @@ impl State {
             }
         }
         json!({ "applied": true })
+    }
+
+    /// Moves a file, and its document where it has one open without unsaved text.
+    fn rename(&mut self, old: &str, new: &str) -> Result<(), String> {
+        let path = |uri: &str| url::Url::parse(uri).expect("a URI").to_file_path().expect("a file");
+        let (from, to) = (path(old), path(new));
+        let open = self.documents.get(old);
+        if open.is_some_and(|it| it.dirty) || to.exists() {
+            return Err("unsaved, or the name is taken".to_owned());
+        }
+        let is_open = open.is_some();
+        std::fs::create_dir_all(to.parent().expect("a parent")).expect("a folder");
+        std::fs::rename(from, to).expect("a moved file");
+        if is_open {
+            self.close(old);
+            self.open_from_disk(new);
+        }
+        Ok(())
     }
 
     fn is_stale(&self, index: usize, operation: &Value) -> bool {

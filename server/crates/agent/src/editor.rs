@@ -135,7 +135,7 @@ pub enum FileOp {
     Create { location: Location, text: String },
     /// Deletes a whole file.
     Delete { location: Location },
-    /// Moves a file that is not open to where nothing is, with its bytes, mode and encoding, and
+    /// Moves a file without unsaved text to where nothing is, with its bytes, mode and encoding, and
     /// changes its text there. `base` is the text that `changes` is for; absent where it is no text.
     Move { from: Location, to: Location, base: Option<Box<Snapshot>>, changes: ChangeSet },
 }
@@ -228,6 +228,8 @@ pub enum Kept {
     Disk,
     /// In the editor's buffer, unsaved, for this reason.
     Buffer { reason: String },
+    /// On disk under its new name; the editor still shows the old one.
+    OldName,
 }
 
 /// Why a transaction was not applied. Nothing of it is left behind, except where `Conflict` says so.
@@ -262,6 +264,8 @@ pub struct Found {
     pub call: String,
     /// Its files; each differs before and after.
     pub files: Vec<FoundFile>,
+    /// When the person decides on them.
+    pub review: ReviewPolicy,
 }
 
 /// One file that a command changed.

@@ -208,7 +208,12 @@ async fn enter(shared: &Arc<Shared>, call: &str, changes: Changes) -> Traces {
         return told.traces();
     }
     reloaded(shared, files.iter().map(|it| &it.location)).await;
-    let found = Found { session: shared.id.clone(), call: call.to_owned(), files: files.clone() };
+    let found = Found {
+        session: shared.id.clone(),
+        call: call.to_owned(),
+        files: files.clone(),
+        review: shared.world.config().settings.edits.review,
+    };
     let outcomes = shared.world.editor.found(found).await;
     for (file, outcome) in files.iter().zip(outcomes) {
         told.entered(file, outcome);

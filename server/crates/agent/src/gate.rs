@@ -243,6 +243,16 @@ fn is_reviewed(shared: &Arc<Shared>, access: &Access) -> bool {
     }
 }
 
+/// What the files are that a call deletes, as far as it is told apart by their contents.
+fn to_be_deleted(shared: &Arc<Shared>, prepared: &Prepared) -> Vec<Option<[u8; 32]>> {
+    if (prepared.entry.kind)() != ToolKind::Delete {
+        return Vec::new();
+    }
+    let vfs = &shared.world.vfs;
+    let targets = prepared.access.writes.iter();
+    targets.map(|it| vfs.content_hash(it.location.path()?).ok()).collect()
+}
+
 /// Who lets the call run. An answer may change the input, which is judged again.
 async fn judged(
     shared: &Arc<Shared>,
@@ -269,6 +279,7 @@ async fn judged(
         reason,
         suggestion,
     };
+    let shown = to_be_deleted(shared, prepared);
     match permission_of(shared, &id, subject, cancel).await {
         Permission::Allowed { extras } => {
             match changed(prepared.entry, extras, &prepared.input) {
@@ -279,6 +290,14 @@ async fn judged(
                         &id,
                         "The path leads elsewhere now than when the person was asked. Nothing was done; \
                          look at what is there before you call again.",
+                    ));
+                }
+                Ok(None) if to_be_deleted(shared, prepared) != shown => {
+                    return Err(fail(
+                        shared,
+                        &id,
+                        "A file to be deleted changed while the person was asked. Nothing was deleted; look \
+                         at what is there before you call again.",
                     ));
                 }
                 Ok(None) => return Ok(Approval::Person),

@@ -7,6 +7,9 @@ use vfs::{FileKind, Location, Roots, Vfs};
 
 use crate::tool::Failure;
 
+/// Bytes of a path at most; systems take no longer ones.
+const MAX_PATH: usize = 4_096;
+
 /// The workspace of a session as a call sees it.
 #[derive(Clone)]
 pub struct Place {
@@ -37,6 +40,12 @@ impl Place {
         if input.trim().is_empty() {
             return Err(Failure::new("The path is empty. Give the path of a file."));
         }
+        if input.len() > MAX_PATH {
+            let len = input.len();
+            return Err(Failure::new(format!(
+                "The path is {len} bytes long; no file has one of more than {MAX_PATH}."
+            )));
+        }
         if input.contains('\0') {
             return Err(Failure::new("The path contains a NUL character."));
         }
@@ -61,6 +70,9 @@ impl Place {
 
     /// What `input` names where that is a link: the link, not what it leads to, open or not.
     pub fn link(&self, input: &str) -> Option<Location> {
+        if input.len() > MAX_PATH {
+            return None;
+        }
         let location = self.roots.resolve(&self.cwd, input).location;
         let stat = self.vfs.link_stat(location.path()?).ok()?;
         (stat.kind == FileKind::Symlink).then_some(location)

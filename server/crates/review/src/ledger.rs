@@ -288,6 +288,9 @@ impl<F: Ord + Clone> Ledger<F> {
         if self.is_done_with(file) {
             self.files.remove(file);
         }
+        if !self.files.contains_key(file) {
+            self.moves.remove(file);
+        }
     }
 
     /// Whether nothing of a file is pending and nothing can be undone.

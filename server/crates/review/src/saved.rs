@@ -194,12 +194,12 @@ impl<F: Ord + Clone> Ledger<F> {
     }
 }
 
-impl<F: PartialEq> SavedMove<F> {
-    /// Whether this is a name the moved file goes by.
-    fn names(&self, file: &F) -> bool {
+impl<F> SavedMove<F> {
+    /// The name the file goes by now.
+    pub fn now(&self) -> &F {
         match self.decided {
-            None | Some((Decision::Accept, _)) => self.to == *file,
-            Some((Decision::Reject, _)) => self.from == *file,
+            None | Some((Decision::Accept, _)) => &self.to,
+            Some((Decision::Reject, _)) => &self.from,
         }
     }
 }

@@ -205,12 +205,32 @@ fn apply_by_line(
             next += 1;
         }
         let range = text_lines[first].start..text_lines[last].end;
+        let group = &edits[first_edit..next];
+        if last + 1 == text_lines.len() && is_appended(group, before.len(), body, encoding) {
+            // What the last line holds, malformed or not, stays as it is.
+            out.extend_from_slice(&body[lines[first].start..]);
+            let line = line + newlines(&before[range]);
+            let added: String = group.iter().map(|edit| edit.text.as_str()).collect();
+            return encode_into(out, &added, line, encoding);
+        }
         let after = applied(before, range, &edits[first_edit..next]);
         encode_into(out, &after, line, encoding)?;
         line += newlines(&after);
         at = last + 1;
     }
     Ok(())
+}
+
+/// Whether edits only add text after the last character, and that is not joined with the bytes before.
+fn is_appended(edits: &[Edit], end: usize, body: &[u8], encoding: Encoding) -> bool {
+    let whole_units = match encoding {
+        Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Utf32Le | Encoding::Utf32Be => {
+            body.len().is_multiple_of(encoding.unit())
+        }
+        // A lead byte at the end would take the next byte along.
+        Encoding::Utf8 | Encoding::Legacy(_) => false,
+    };
+    whole_units && edits.iter().all(|edit| edit.range == (end..end))
 }
 
 /// `range` of `before` with `edits`, all of which lie within it.

@@ -188,6 +188,11 @@ impl Done {
             Kept::Buffer { reason } => {
                 Some(format!("It is in the editor's buffer, not saved: {reason}."))
             }
+            Kept::OldName => Some(
+                "The editor cannot move files and still shows the old name; the person has to open \
+                 the new one."
+                    .to_owned(),
+            ),
         }
     }
 
@@ -295,6 +300,20 @@ pub fn moved_on(
     let range = first.range.start..last.range.end;
     let (first, last) = lines_now(&then, &base.rope, &range);
     Some(changed(cx, base, first, last))
+}
+
+/// Why a file must not be deleted: it was read, and is another since.
+pub fn changed_since_read(cx: &Cx, location: &Location) -> Result<(), Failure> {
+    let Some(then) = cx.session.seen.text(location).filter(|_| cx.caller == Caller::Model) else {
+        return Ok(());
+    };
+    match cx.vfs.snapshot(location) {
+        Ok(now) if now.rope != then => Err(Failure::new(format!(
+            "{} changed since it was read. Nothing of it was deleted; read it again before you do.",
+            cx.place.shown(location)
+        ))),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// The refusal that shows lines as they are now, which then count as seen.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use text::{ChangeSet, Edit, Rope};
 
-use crate::{Change, Decision, Ledger, Origin, Pick, Plan};
+use crate::{Decision, Ledger, Origin, Pick, Plan};
 
 type Name = &'static str;
 

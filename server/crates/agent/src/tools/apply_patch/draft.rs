@@ -15,7 +15,7 @@ use crate::cards;
 use crate::editor::FileOp;
 use crate::tool::{Caller, Cx, Failure};
 use crate::tools;
-use crate::tools::change::{moved_on, seen};
+use crate::tools::change::{changed_since_read, moved_on, seen};
 
 /// Places of one file told that were not read.
 const UNSEEN: usize = 4;
@@ -199,6 +199,7 @@ impl<'a> Draft<'a> {
             return Err(self.absent(at));
         }
         goes(file, "deleted")?;
+        changed_since_read(self.cx, &file.location).map_err(|err| err.to_string())?;
         file.now = Now::Absent;
         Ok(())
     }
@@ -405,7 +406,7 @@ fn gone(cx: &Cx, files: &[File], at: usize) -> Option<Planned> {
 fn moves(cx: &Cx, from: &File, to: &File) -> bool {
     let absent = |it: &Now| matches!(it, Now::Absent);
     let new = matches!(to.base, Base::Absent);
-    absent(&from.now) && new && !cx.vfs.is_open(&from.location) && !cx.vfs.is_open(&to.location)
+    absent(&from.now) && new && !cx.vfs.is_open(&to.location)
 }
 
 fn moved(from: &File, to: &File, changes: Option<&ChangeSet>) -> Planned {

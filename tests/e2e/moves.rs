@@ -1,0 +1,244 @@
+//! Files that the agent moves: one pending change with the name before, in the editor and on disk.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use crate::editor::{Editor, Kind, Start, Told};
+use crate::review::{BEFORE, automatic, hunks, resolve, undo};
+use crate::workspace::{Workspace, until};
+
+const BODY: &str = "*** Update File: a.txt\n*** Move to: sub/c.txt\n@@\n-two\n+TWO";
+
+fn patch(body: &str) -> Value {
+    json!({ "patch": format!("*** Begin Patch\n{body}\n*** End Patch\n") })
+}
+
+/// The pending files as `change name (old name)`.
+fn pending(editor: &Editor) -> Vec<String> {
+    let listed = editor.request("copydesk/review/list", json!({}));
+    let name = |uri: &Value| uri.as_str().map(|it| it.rsplit('/').next().unwrap().to_owned());
+    let files = listed["files"].as_array().unwrap().iter();
+    let told = files.map(|it| match name(&it["oldUri"]) {
+        Some(old) => {
+            format!("{} {} ({old})", it["change"].as_str().unwrap(), name(&it["uri"]).unwrap())
+        }
+        None => format!("{} {}", it["change"].as_str().unwrap(), name(&it["uri"]).unwrap()),
+    });
+    told.collect()
+}
+
+fn mode(workspace: &Workspace, path: &str) -> u32 {
+    std::fs::metadata(workspace.path(path)).unwrap().permissions().mode() & 0o777
+}
+
+/// Moves and changes `a.txt`, decides in all ways and takes each back.
+#[track_caller]
+fn check_decisions(editor: &Editor, workspace: &Workspace, bytes: &[u8], changed: &[u8]) {
+    std::fs::set_permissions(workspace.path("a.txt"), std::fs::Permissions::from_mode(0o751))
+        .unwrap();
+    let session = editor.session();
+    session.tool("Read", json!({ "file_path": "a.txt" })).ok();
+    let told = session.tool("ApplyPatch", patch(BODY)).ok();
+    assert!(told.contains("moved from a.txt, +1 −1"), "{told}");
+    let is_moved = || {
+        assert_eq!(pending(editor), ["rename c.txt (a.txt)"]);
+        assert_eq!(hunks(editor).len(), 2, "the name and the text");
+        assert!(!workspace.has("a.txt"));
+        assert_eq!(mode(workspace, "sub/c.txt"), 0o751);
+    };
+    let is_back = |name: &str| {
+        assert_eq!(workspace.bytes(name), bytes);
+        assert_eq!(mode(workspace, name), 0o751);
+    };
+    is_moved();
+    let all = json!([{ "all": true }]);
+    let resolved = resolve(editor, "reject", all.clone());
+    assert_eq!(resolved["conflicts"], json!([]), "{resolved}");
+    is_back("a.txt");
+    assert!(!workspace.has("sub/c.txt") && pending(editor).is_empty());
+    undo(editor, &resolved);
+    is_moved();
+    // The text alone, then the name too.
+    let text = hunks(editor).into_iter().find(|it| it["newText"] != "").unwrap();
+    let only_text = resolve(editor, "reject", json!([{ "hunkId": text["hunkId"] }]));
+    assert_eq!(pending(editor), ["rename c.txt (a.txt)"]);
+    is_back("sub/c.txt");
+    undo(editor, &only_text);
+    is_moved();
+    let name = hunks(editor).into_iter().find(|it| it["newText"] == "").unwrap();
+    let accepted = resolve(editor, "accept", all.clone());
+    assert!(pending(editor).is_empty());
+    assert_eq!(workspace.bytes("sub/c.txt"), changed);
+    undo(editor, &accepted);
+    is_moved();
+    resolve(editor, "accept", json!([{ "hunkId": name["hunkId"] }]));
+    assert_eq!(pending(editor), ["modify c.txt"]);
+    resolve(editor, "reject", all);
+    is_back("sub/c.txt");
+}
+
+#[test]
+fn a_closed_file_goes_back_with_its_name_its_mode_and_its_bytes() {
+    let workspace = Workspace::new(&[]);
+    let bytes = b"\xef\xbb\xbfone\r\ntwo\ncaf\xc3\xa9";
+    workspace.write("a.txt", bytes);
+    let editor = Editor::open(&workspace, &automatic());
+    check_decisions(&editor, &workspace, bytes, b"\xef\xbb\xbfone\r\nTWO\ncaf\xc3\xa9");
+}
+
+#[track_caller]
+fn check_open(kind: Kind, told: Told) {
+    let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+    let editor = Start::new(&workspace).kind(kind).told(told).settings(&automatic()).start();
+    editor.open_file("a.txt");
+    let changed = BEFORE.replace("two", "TWO");
+    check_decisions(&editor, &workspace, BEFORE.as_bytes(), changed.as_bytes());
+    let asked = editor.asked("workspace/applyEdit");
+    let renames = asked.iter().filter(|it| it["edit"]["documentChanges"][0]["kind"] == "rename");
+    assert_eq!(renames.count(), 3, "there, back, and there again");
+    let open: Vec<String> = editor.lock().documents.keys().cloned().collect();
+    assert_eq!(open, [editor.uri("sub/c.txt")]);
+}
+
+#[test]
+fn a_strict_editor_moves_what_it_has_open() {
+    check_open(Kind::Strict, Told::BeforeAnswer);
+}
+
+#[test]
+fn a_lying_editor_moves_what_it_has_open() {
+    check_open(Kind::Lying, Told::AfterAnswer);
+}
+
+#[test]
+fn unsaved_text_stays_where_it_is() {
+    let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+    let editor = Editor::open(&workspace, &automatic());
+    editor.open_file("a.txt");
+    let session = editor.session();
+    session.tool("Read", json!({ "file_path": "a.txt" })).ok();
+    editor.type_before("a.txt", "one", "typed ");
+    let told = session.tool("ApplyPatch", patch(BODY)).err();
+    assert!(told.contains("unsaved text") && told.contains("save it"), "{told}");
+    assert!(workspace.has("a.txt") && !workspace.has("sub/c.txt"));
+    editor.save("a.txt");
+    session.tool("ApplyPatch", patch(BODY)).ok();
+    editor.type_before("sub/c.txt", "one", "and more ");
+    let resolved = resolve(&editor, "reject", json!([{ "all": true }]));
+    let reason = resolved["conflicts"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("unsaved text"), "{resolved}");
+    assert_eq!(pending(&editor), ["rename c.txt (a.txt)"]);
+    editor.save("sub/c.txt");
+    resolve(&editor, "reject", json!([{ "all": true }]));
+    assert_eq!(workspace.read("a.txt"), format!("typed and more {BEFORE}"));
+    assert!(pending(&editor).is_empty() && !workspace.has("sub/c.txt"));
+}
+
+#[test]
+fn an_editor_that_cannot_rename_is_said_to_show_the_old_name() {
+    let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+    let editor = Start::new(&workspace).kind(Kind::Headless).settings(&automatic()).start();
+    editor.open_file("a.txt");
+    let session = editor.session();
+    session.tool("Read", json!({ "file_path": "a.txt" })).ok();
+    let told = session.tool("ApplyPatch", patch(BODY)).ok();
+    assert!(told.contains("still shows the old name"), "{told}");
+    assert!(!workspace.has("a.txt"));
+    assert_eq!(workspace.read("sub/c.txt"), BEFORE.replace("two", "TWO"));
+}
+
+#[test]
+fn moves_one_after_the_other_go_back_in_the_right_order() {
+    let workspace = Workspace::new(&[("a.txt", "a\n"), ("b.txt", "b\n")]);
+    let editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    for (from, to) in [("b.txt", "c.txt"), ("a.txt", "b.txt"), ("c.txt", "d.txt")] {
+        session
+            .tool("ApplyPatch", patch(&format!("*** Update File: {from}\n*** Move to: {to}")))
+            .ok();
+    }
+    assert_eq!(pending(&editor), ["rename b.txt (a.txt)", "rename d.txt (b.txt)"]);
+    let resolved = resolve(&editor, "reject", json!([{ "all": true }]));
+    assert_eq!(resolved["conflicts"], json!([]), "{resolved}");
+    assert_eq!((workspace.read("a.txt"), workspace.read("b.txt")), ("a\n".into(), "b\n".into()));
+}
+
+#[test]
+fn a_move_is_pending_after_a_restart() {
+    let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+    let editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    session.tool("ApplyPatch", patch("*** Update File: a.txt\n*** Move to: c.txt")).ok();
+    editor.request("shutdown", Value::Null);
+    drop(editor);
+    let editor = Editor::open(&workspace, &automatic());
+    until("the move to be known", std::time::Duration::from_secs(10), || {
+        pending(&editor) == ["rename c.txt (a.txt)"]
+    });
+    resolve(&editor, "reject", json!([{ "all": true }]));
+    assert_eq!(workspace.read("a.txt"), BEFORE);
+}
+
+#[test]
+fn a_file_that_changed_is_not_deleted() {
+    let workspace = Workspace::new(&[("a.txt", BEFORE), ("b.txt", BEFORE)]);
+    let editor = Editor::open(&workspace, &json!({}));
+    let session = editor.session();
+    let delete = |path: &str| json!({ "paths": [path], "reason": "unused" });
+    session.tool("Read", json!({ "file_path": "a.txt" })).ok();
+    workspace.write("a.txt", "changed\n");
+    let told = session.tool("Delete", delete("a.txt")).err();
+    assert!(told.contains("changed since it was read"), "{told}");
+    let path = workspace.path("b.txt");
+    editor.permit_by(move |_| {
+        std::fs::write(&path, "changed while asked\n").unwrap();
+        crate::editor::ALLOW
+    });
+    let told = session.tool("Delete", delete("b.txt")).err();
+    assert!(told.contains("changed while the person was asked"), "{told}");
+    assert!(workspace.has("a.txt") && workspace.has("b.txt"));
+}
+
+#[test]
+fn a_path_that_no_file_can_have_is_refused_in_short() {
+    let workspace = Workspace::new(&[]);
+    let editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    let long = "a/".repeat(4_000);
+    for (tool, input) in [
+        ("Read", json!({ "file_path": long })),
+        ("Write", json!({ "file_path": long, "content": "x" })),
+        ("Delete", json!({ "paths": [long], "reason": "unused" })),
+        ("Grep", json!({ "pattern": "x", "path": long })),
+        ("ApplyPatch", patch(&format!("*** Add File: {long}\n+x"))),
+    ] {
+        let told = session.tool(tool, input).err();
+        assert!(told.contains("8000 bytes long") && told.len() < 1_000, "{tool}: {told}");
+    }
+}
+
+#[test]
+fn what_is_appended_to_a_damaged_utf16_file_leaves_its_bytes() {
+    let workspace = Workspace::new(&[]);
+    let mut bytes = b"\xff\xfeo\0n\0e\0\n\0t\0".to_vec();
+    bytes.extend_from_slice(b"\x00\xd8");
+    workspace.write("a.txt", &bytes);
+    let editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    session.tool("Read", json!({ "file_path": "a.txt" })).ok();
+    session.tool("Write", json!({ "file_path": "a.txt", "content": "x", "mode": "append" })).ok();
+    bytes.extend_from_slice(b"x\0");
+    assert_eq!(workspace.bytes("a.txt"), bytes);
+}
+
+#[test]
+fn what_a_command_changes_is_accepted_at_once_where_review_is_automatic() {
+    let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+    let editor =
+        Editor::open(&workspace, &json!({ "mode": "auto", "edits": { "review": "auto" } }));
+    let session = editor.session();
+    session.tool("Bash", json!({ "command": "echo more >> a.txt" })).ok();
+    assert_eq!(hunks(&editor), Vec::<Value>::new());
+    assert_eq!(workspace.read("a.txt"), format!("{BEFORE}more\n"));
+}
