@@ -144,7 +144,7 @@ impl KeptFile {
 
     /// As the ledger gives it, with its moves.
     pub fn of(file: SavedFile<Location>, moves: Vec<SavedMove<Location>>) -> KeptFile {
-        KeptFile { moves: moves.into_iter().map(kept_move).collect(), ..kept(file) }
+        kept(file, moves.into_iter().map(kept_move).collect())
     }
 
     /// The moves, as the ledger takes them.
@@ -188,7 +188,7 @@ fn saved_move(it: KeptMove) -> SavedMove<Location> {
     }
 }
 
-fn kept(file: SavedFile<Location>) -> KeptFile {
+fn kept(file: SavedFile<Location>, moves: Vec<KeptMove>) -> KeptFile {
     let (added, deleted) = match file.existence {
         Some((Existence::Added, id)) => (Some(id), None),
         Some((Existence::Deleted, id)) => (None, Some(id)),
@@ -205,6 +205,7 @@ fn kept(file: SavedFile<Location>) -> KeptFile {
         before: None,
         command: None,
         past: file.past.map(kept_past),
+        moves,
     }
 }
 
