@@ -28,7 +28,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
 ];
 
 /// Outside crates that only some of ours may use.
-const DOORS: [(&str, &[&str]); 10] = [
+const DOORS: [(&str, &[&str]); 12] = [
     ("tokio", &["exec", "llm", "agent", "copydesk", "vfs"]),
     ("serde", &["exec", "llm", "media", "protocol", "vfs", "agent", "copydesk"]),
     ("serde_json", &["exec", "llm", "media", "protocol", "vfs", "agent", "copydesk"]),
@@ -36,6 +36,8 @@ const DOORS: [(&str, &[&str]); 10] = [
     ("lsp-types", &["protocol", "copydesk"]),
     ("reqwest", &["llm"]),
     ("portable-pty", &["exec"]),
+    ("landlock", &["exec"]),
+    ("seccompiler", &["exec"]),
     ("hayro", &["media"]),
     ("image", &["media"]),
     ("clap", &["copydesk"]),

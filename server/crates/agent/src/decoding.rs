@@ -48,6 +48,7 @@ async fn decoded(cx: &Cx, request: Request, bytes: Vec<u8>) -> Result<Decoded, F
         cwd: PathBuf::from("/"),
         env: Vec::new(),
         stdio: Stdio::Piped,
+        sandbox: None,
     };
     // Dropped on timeout or cancellation, which ends it.
     let mut process = cx.session.world.supervisor.spawn(spawn).await;

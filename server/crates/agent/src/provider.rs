@@ -263,6 +263,7 @@ async fn printed(command: &str, supervisor: &Supervisor) -> Result<String, Strin
         cwd: std::env::home_dir().unwrap_or_else(|| "/".into()),
         env: std::env::vars_os().collect(),
         stdio: Stdio::Piped,
+        sandbox: None,
     };
     let run = async {
         let mut process = supervisor.spawn(spawn).await.map_err(|err| err.to_string())?;

@@ -211,7 +211,7 @@ fn line_start(bytes: &[u8]) -> usize {
 }
 
 /// A file of our own, in a folder of our own: readable by this user alone.
-fn create(path: &Path) -> io::Result<File> {
+pub(crate) fn create(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         create_folder(folder)?;
     }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::sandbox::Sandbox;
 use crate::shell::Shell;
 use crate::supervisor::{Exit, Stdio};
 
@@ -18,6 +19,8 @@ pub struct Command {
     pub env: Vec<(OsString, OsString)>,
     /// [`Stdio::Output`], or [`Stdio::Pty`] for a terminal. [`Stdio::Piped`] is taken as `Output`.
     pub stdio: Stdio,
+    /// What it is confined to; absent: nothing is denied.
+    pub sandbox: Option<Sandbox>,
     /// In the foreground: becomes a job after this long, or is ended when it is not
     /// [`crate::promotable`] or no job may be added. In the background: is ended.
     pub timeout: Option<Duration>,
@@ -49,6 +52,7 @@ impl Command {
             cwd: cwd.into(),
             env,
             stdio: Stdio::Output,
+            sandbox: None,
             timeout: None,
             yield_after: None,
             deadline: None,

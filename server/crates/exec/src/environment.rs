@@ -170,8 +170,13 @@ impl LoginPath {
         const ASK: &str = r#"printf '\0%s\0' "$PATH""#;
         let argv =
             vec![self.shell.clone().into(), "-l".into(), "-i".into(), "-c".into(), ASK.into()];
-        let spawn =
-            Spawn { argv, cwd: PathBuf::from("/"), env: self.env.clone(), stdio: Stdio::Output };
+        let spawn = Spawn {
+            argv,
+            cwd: PathBuf::from("/"),
+            env: self.env.clone(),
+            stdio: Stdio::Output,
+            sandbox: None,
+        };
         // Dropped on timeout, which kills the shell.
         let mut process = self.supervisor.spawn(spawn).await.ok()?;
         let mut output = Vec::new();

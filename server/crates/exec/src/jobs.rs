@@ -3,6 +3,7 @@
 //! Nothing here outlives the registry: dropping the last clone ends every command.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::capture::create_folder;
+use crate::capture::{create, create_folder};
 use crate::command::{
     Command, Ended, InputError, JobId, JobKilled, JobRead, JobRow, Listed, Observer, Origin,
     Promotion, Ran, Wait,
@@ -291,17 +292,24 @@ impl Jobs {
             registry.next_terminal
         };
         let terminal = format!("term-{number}");
-        let Command { script, shell, cwd, env, stdio, label, call, owner, .. } = command;
+        let Command { script, shell, cwd, env, stdio, mut sandbox, label, call, owner, .. } =
+            command;
         let cwd_report = self.inner.folder.join(format!("{terminal}.cwd"));
         let (argv, stdio) = match stdio {
             Stdio::Output | Stdio::Piped if job.is_some() => (shell.argv(&script), Stdio::Output),
             Stdio::Output | Stdio::Piped => {
-                create_folder(&self.inner.folder).map_err(|e| SpawnError::Os(e.to_string()))?;
+                let failed = |e: io::Error| SpawnError::Os(e.to_string());
+                create_folder(&self.inner.folder).map_err(failed)?;
+                if let Some(sandbox) = &mut sandbox {
+                    // Only what exists can be written from inside.
+                    create(&cwd_report).map_err(failed)?;
+                    sandbox.writable.push(cwd_report.clone().into());
+                }
                 (wrap_for_cwd(&shell, &script, &cwd_report), Stdio::Output)
             }
             Stdio::Pty { .. } => (shell.argv(&script), stdio),
         };
-        let process = self.inner.supervisor.spawn(Spawn { argv, cwd, env, stdio }).await?;
+        let process = self.inner.supervisor.spawn(Spawn { argv, cwd, env, stdio, sandbox }).await?;
         let start = Start {
             log: self.inner.folder.join(format!("{terminal}.log")),
             origin: Origin { call, owner, label, script, terminal },

@@ -19,6 +19,7 @@ mod pty;
 mod reading;
 mod render;
 mod run;
+mod sandbox;
 mod shell;
 mod shell_words;
 mod signals;
@@ -36,6 +37,7 @@ pub use interactive::interactive_reason;
 pub use jobs::{FOREGROUND_CAP, Jobs, MAX_ACTIVE, MAX_EXIT_WAIT, MAX_FINISHED, MAX_OUTPUT_WAIT};
 pub use pty::Pty;
 pub use rustix::process::Signal;
+pub use sandbox::{Grant, Sandbox, sandbox_support};
 pub use shell::{Shell, exit_is_error, promotable, wrap_for_cwd};
 pub use supervise::supervise_main;
 pub use supervisor::{

@@ -21,6 +21,7 @@ use tokio::time::Instant;
 
 use crate::process_table;
 use crate::pty::window;
+use crate::sandbox::Confinement;
 use crate::signals::{signal_from_raw, signal_name};
 use crate::supervisor::{Exit, Signalled, Stdio};
 use crate::wire::{self, Failure, Group, Inbox, Reply, Request, SpawnRequest};
@@ -318,7 +319,8 @@ fn launch(request: &SpawnRequest) -> Result<(i32, Vec<OwnedFd>), Failure> {
     command.args(arguments).current_dir(&request.cwd).env_clear();
     command.envs(request.env.iter().map(|(name, value)| (name, value)));
     let descriptors = connect(&mut command, request.stdio).map_err(os)?;
-    in_own_session(&mut command, request.stdio);
+    let confinement = request.sandbox.as_ref().map(Confinement::prepare).transpose();
+    in_own_session(&mut command, request.stdio, confinement.map_err(Failure::NoSandbox)?);
     match command.spawn() {
         Ok(child) => Ok((child.id().cast_signed(), descriptors)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Failure::ProgramNotFound),
@@ -375,9 +377,10 @@ fn wide_pipe() -> io::Result<(OwnedFd, io::PipeWriter)> {
     Ok((ours.into(), theirs))
 }
 
-/// Makes the child a session leader that dies with us, with its terminal if it has one.
+/// Makes the child a session leader that dies with us, with its terminal and confinement if it has
+/// any.
 #[expect(unsafe_code, reason = "std sets neither session, death signal nor terminal")]
-fn in_own_session(command: &mut Command, stdio: Stdio) {
+fn in_own_session(command: &mut Command, stdio: Stdio, mut confinement: Option<Confinement>) {
     #[cfg(target_os = "linux")]
     let parent = rustix::process::getpid();
     let hook = move || {
@@ -394,9 +397,9 @@ fn in_own_session(command: &mut Command, stdio: Stdio) {
             Stdio::Output | Stdio::Piped => {}
             Stdio::Pty { .. } => rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?,
         }
-        Ok(())
+        confinement.as_mut().map_or(Ok(()), Confinement::enter)
     };
-    // SAFETY: between fork and exec the closure makes plain system calls only; it neither
-    // allocates nor takes locks, and this process has a single thread.
+    // SAFETY: between fork and exec the closure makes little more than system calls, and this
+    // process has a single thread: no lock is held that it could wait for.
     unsafe { command.pre_exec(hook) };
 }

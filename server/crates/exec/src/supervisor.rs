@@ -17,6 +17,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::pty::Pty;
+use crate::sandbox::Sandbox;
 use crate::wire::{self, Failure, Group, Inbox, Reply, Request, SpawnRequest};
 
 /// A handle to the supervisor process; clones share it. When the last clone and the last
@@ -35,6 +36,8 @@ pub struct Spawn {
     /// The complete environment.
     pub env: Vec<(OsString, OsString)>,
     pub stdio: Stdio,
+    /// What it is confined to; absent: nothing is denied.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// How the process's three streams are connected.
@@ -95,6 +98,8 @@ pub enum SpawnError {
     TooManyJobs(usize),
     #[error("the process could not be started: {0}")]
     Os(String),
+    #[error("it cannot be confined to a sandbox here: {0}")]
+    NoSandbox(String),
     #[error("the session has ended")]
     Closed,
     #[error("the process supervisor is not running: {0}")]
@@ -318,7 +323,7 @@ impl Connection {
 
     async fn spawn(&self, spawn: Spawn) -> Result<Process, SpawnError> {
         let (answer, answered) = oneshot::channel();
-        let Spawn { argv, cwd, env, stdio } = spawn;
+        let Spawn { argv, cwd, env, stdio, sandbox } = spawn;
         let program =
             argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let id = {
@@ -331,7 +336,7 @@ impl Connection {
             table.spawning.insert(id, Spawning { answer, stdio, program, cwd: cwd.clone() });
             id
         };
-        let request = SpawnRequest { id, argv, cwd: cwd.into_os_string(), env, stdio };
+        let request = SpawnRequest { id, argv, cwd: cwd.into_os_string(), env, stdio, sandbox };
         match wire::frame(&Request::Spawn(request)) {
             Ok(frame) => {
                 let _ = self.frames.send(frame);
@@ -435,6 +440,7 @@ fn handle(
             let error = match failure {
                 Failure::ProgramNotFound => SpawnError::ProgramNotFound(spawning.program),
                 Failure::DirectoryMissing => SpawnError::DirectoryMissing(spawning.cwd),
+                Failure::NoSandbox(text) => SpawnError::NoSandbox(text),
                 Failure::Os(text) => SpawnError::Os(text),
             };
             let _ = spawning.answer.send(Err(error));

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
+use crate::sandbox::Sandbox;
 use crate::supervisor::{Exit, Signalled, Stdio};
 
 /// Most descriptors one frame can carry: stdin, stdout, stderr.
@@ -38,6 +39,7 @@ pub(crate) struct SpawnRequest {
     pub cwd: OsString,
     pub env: Vec<(OsString, OsString)>,
     pub stdio: Stdio,
+    pub sandbox: Option<Sandbox>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,6 +62,7 @@ pub(crate) enum Group {
 pub(crate) enum Failure {
     ProgramNotFound,
     DirectoryMissing,
+    NoSandbox(String),
     Os(String),
 }
 

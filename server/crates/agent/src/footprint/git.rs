@@ -68,7 +68,7 @@ async fn ask(world: &World, tree: &Path, arguments: &[&str], input: &[u8]) -> Op
     {
         env.push((name.into(), value.into()));
     }
-    let spawn = Spawn { argv, cwd: tree.to_owned(), env, stdio: Stdio::Piped };
+    let spawn = Spawn { argv, cwd: tree.to_owned(), env, stdio: Stdio::Piped, sandbox: None };
     let asked = async {
         // Dropped on timeout, which ends it.
         let mut process = world.supervisor.spawn(spawn).await.ok()?;

@@ -6,5 +6,6 @@ mod ends;
 mod foreground;
 mod jobs;
 mod login;
+mod sandbox;
 mod supervisor;
 mod support;

@@ -11,6 +11,9 @@ fn main() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[1..] {
         ["supervise"] => exec::supervise_main(),
+        ["connect", socket] => {
+            std::process::exit(i32::from(std::os::unix::net::UnixStream::connect(socket).is_err()))
+        }
         ["hold", folder, script] => hold(arguments[0], Path::new(folder), script),
         _ => std::process::exit(2),
     }

@@ -9,7 +9,7 @@ use crate::support::{Session, environment, eventually, is_alive, within};
 
 fn sh(script: &str, stdio: Stdio) -> Spawn {
     let argv = ["sh", "-c", script].map(Into::into).to_vec();
-    Spawn { argv, cwd: PathBuf::from("/"), env: environment(), stdio }
+    Spawn { argv, cwd: PathBuf::from("/"), env: environment(), stdio, sandbox: None }
 }
 
 async fn spawn(session: &Session, script: &str, stdio: Stdio) -> Process {
