@@ -21,6 +21,7 @@ mod commands;
 pub mod keeping;
 mod kept;
 pub mod lines;
+pub mod places;
 pub mod plain;
 pub mod wire;
 
@@ -59,6 +60,8 @@ pub struct Table {
     gone: BTreeMap<Location, Rope>,
     /// The bytes of files as they were before the changes that are pending.
     before: BTreeMap<Location, Image>,
+    /// Where files were, links resolved, when the agent changed them.
+    places: BTreeMap<Location, PathBuf>,
     /// What the client was not told of yet.
     untold: Untold,
     keeping: Option<keeping::Keeping>,
@@ -236,6 +239,7 @@ impl Held {
     /// Enters an edit of the agent's.
     pub fn enter(&self, location: &Location, entry: Entry, edit: &Entered<'_>, origin: &Origin) {
         let mut table = self.review.table();
+        table.leave_other_place(&self.review.0.vfs, location);
         table.arrive(&self.review.0.vfs, location, edit);
         match entry {
             Entry::Changed => {
@@ -255,6 +259,7 @@ impl Held {
             }
         }
         table.go_on(location, edit);
+        table.note_place(&self.review.0.vfs, location);
         table.untold.hunks.insert(location.clone());
         self.review.count(&table);
     }
@@ -286,13 +291,16 @@ impl Held {
             return false;
         }
         table.goes_by(from, to);
+        table.note_move(&self.review.0.vfs, from, to);
         self.review.count(&table);
         true
     }
 
     /// What is known beside the ledger of a file is known of its new name.
     pub fn goes_by(&self, from: &Location, to: &Location) {
-        self.review.lock().goes_by(from, to);
+        let mut table = self.review.lock();
+        table.goes_by(from, to);
+        table.note_move(&self.review.0.vfs, from, to);
     }
 
     /// The edit failed, or nobody can tell: what came since may be the person's or a part of ours.
@@ -396,7 +404,8 @@ impl Table {
     fn name_as_open(&mut self, vfs: &Vfs) {
         let closed = self.ledger.tracked().filter(|it| !vfs.is_open(it));
         let elsewhere = closed.filter_map(|it| {
-            let open = vfs.open_at(&vfs.real_path(it.path()?))?;
+            let real = vfs.real_path(it.path()?);
+            let open = vfs.open_at(&real).filter(|_| !self.lies_elsewhere(vfs, it))?;
             Some((it.clone(), open))
         });
         let elsewhere: Vec<(Location, Location)> = elsewhere.collect();
@@ -410,7 +419,10 @@ impl Table {
             return;
         }
         let real = vfs.real_path(path);
-        let same = |it: &&Location| it.path().is_some_and(|path| vfs.real_path(path) == real);
+        let same = |it: &&Location| {
+            let is_there = it.path().is_some_and(|path| vfs.real_path(path) == real);
+            is_there && !self.lies_elsewhere(vfs, it)
+        };
         let known = self.ledger.tracked().find(same).cloned();
         if let Some(known) = known {
             self.rename(&known, location);
@@ -436,7 +448,9 @@ impl Table {
         if let Some(image) = self.before.remove(from) {
             self.before.insert(to.clone(), image);
         }
-        self.commands.rename(from, to);
+        if let Some(real) = self.places.remove(from) {
+            self.places.insert(to.clone(), real);
+        }
         self.untold.hunks.extend([from.clone(), to.clone()]);
     }
 
@@ -452,6 +466,9 @@ impl Table {
     fn take_over(&mut self, vfs: &Vfs, location: &Location) -> Option<Edited> {
         if self.ledger.current(location).is_none() {
             return self.take_awaited(vfs, location);
+        }
+        if self.lies_elsewhere(vfs, location) {
+            return self.stay_behind(vfs, location);
         }
         let known = self.ledger.current(location)?;
         let on_disk = || location.path().is_some_and(|path| vfs.link_stat(path).is_ok());
@@ -585,6 +602,7 @@ impl Table {
         self.commands.forget(location);
         self.before.remove(location);
         self.gone.remove(location);
+        self.places.remove(location);
         Some(Edited::Hunks)
     }
 }

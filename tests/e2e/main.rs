@@ -32,6 +32,7 @@ mod order;
 mod parts;
 mod patch;
 mod permissions;
+mod places;
 mod positions;
 mod processes;
 mod random_edits;

@@ -24,6 +24,7 @@ use super::{LspEditor, Parts};
 use crate::outbox::RpcError;
 use crate::review::Held;
 use crate::review::lines::{self, Told};
+use crate::review::places::LIES_ELSEWHERE;
 
 /// What a decision came to, and what each session's agent is to be told of it.
 pub struct Resolved {
@@ -239,6 +240,11 @@ impl Parts {
         held: &Held,
         decide: impl FnOnce(&mut Ledger<Location>),
     ) -> Result<(), ApplyError> {
+        let is_only_told = plan.is_none();
+        if !is_only_told && held.lies_elsewhere(location) {
+            let reason = LIES_ELSEWHERE.to_owned();
+            return Err(ApplyError::Refused { location: location.clone(), reason });
+        }
         let carried = match plan {
             None => Ok(Carried::File),
             Some(Plan::Text(changes)) if changes.is_identity() => Ok(Carried::File),
@@ -259,7 +265,13 @@ impl Parts {
                 let DiskStep { before, changes, .. } = &**step;
                 held.decide(location, Some(&whole(before, changes)), decide);
             }
-            Carried::File => held.decide(location, None, decide),
+            Carried::File => {
+                held.decide(location, None, decide);
+                if !is_only_told {
+                    // A link that came back leads where it did.
+                    held.note_place(location);
+                }
+            }
         }
         if let Carried::Document(landed) = carried {
             // The person decided this very change.
@@ -275,10 +287,15 @@ impl Parts {
         changes: &ChangeSet,
         held: &Held,
     ) -> Result<Carried, ApplyError> {
-        let base = self.vfs.snapshot(location).map_err(|error| ApplyError::Refused {
-            location: location.clone(),
-            reason: error.to_string(),
-        })?;
+        let base = match self.vfs.snapshot(location) {
+            Ok(base) => base,
+            Err(error) => {
+                let step = self.change_bytes(location, changes).await;
+                return step.map(|step| Carried::Disk(Box::new(step))).ok_or_else(|| {
+                    ApplyError::Refused { location: location.clone(), reason: error.to_string() }
+                });
+            }
+        };
         if base.rope.len_bytes() != changes.len_before() {
             let reason = "it changed just now; try again".to_owned();
             return Err(ApplyError::Refused { location: location.clone(), reason });
@@ -298,6 +315,28 @@ impl Parts {
         let step = self.plan_edit(&base, changes)?;
         self.commit(step.ops.clone()).await?;
         Ok(Carried::Disk(Box::new(step)))
+    }
+
+    /// Changes a closed file that counts as binary by now, where its bytes are those of the text
+    /// that is known.
+    async fn change_bytes(&self, location: &Location, changes: &ChangeSet) -> Option<DiskStep> {
+        let known = self.review.table().ledger.current(location)?.clone();
+        if known.len_bytes() != changes.len_before() {
+            return None;
+        }
+        let path = self.vfs.real_path(location.path()?);
+        let bytes = self.vfs.read_bytes(&path, known.len_bytes() as u64 + 1).ok()?;
+        if known != *std::str::from_utf8(&bytes).ok()? {
+            return None;
+        }
+        let mut undo = self.vfs.keep_file(&path).ok()??;
+        let entry = undo.entries.first_mut()?;
+        let mut wanted = entry.before.clone()?;
+        let Image::File { blob, .. } = &mut wanted else { return None };
+        *blob = self.vfs.keep_blob(changes.apply(&known).to_string().as_bytes()).ok()?;
+        entry.after = entry.before.replace(wanted);
+        self.revert(undo).await.ok()?;
+        Some(DiskStep { ops: Vec::new(), before: known, changes: changes.clone() })
     }
 
     /// Takes a command's whole change of a file back byte for byte, mode included, or brings it
@@ -414,7 +453,7 @@ impl Parts {
         let policy = *self.save_policy.lock().unwrap_or_else(PoisonError::into_inner);
         let ours = self.vfs.document(location).is_some_and(|it| it.dirty == Dirty::Ours);
         let pending = self.review.table().ledger.is_text_pending(location);
-        let on_disk = location.path().is_some();
+        let on_disk = location.path().is_some() && !self.review.lies_elsewhere(location);
         match policy {
             SavePolicy::Never => {}
             SavePolicy::IfWasClean | SavePolicy::Always => {

@@ -1,5 +1,7 @@
 //! Files that a command changed: kept for undo, entered as pending.
 
+use std::path::Path;
+
 use agent::editor::{Found, FoundFile, FoundOutcome, Side};
 use agent::settings::ReviewPolicy;
 use tokio::task::spawn_blocking;
@@ -15,7 +17,7 @@ impl Parts {
         let origin = review::Origin::of(&session, &call);
         let mut outcomes = Vec::with_capacity(files.len());
         for file in files {
-            let location = self.document_of(&file.location);
+            let location = self.document_of(&file.location, &file.real);
             let _lock = self.locks.take([&location]).await;
             let undo = self.keep_both(&file).await;
             let held = self.review.hold([&location]);
@@ -45,9 +47,8 @@ impl Parts {
     }
 
     /// The document the editor has open of a file, by whatever name; else the file.
-    fn document_of(&self, location: &Location) -> Location {
-        let real = location.path().map(|path| self.vfs.real_path(path));
-        real.and_then(|real| self.vfs.open_at(&real)).unwrap_or_else(|| location.clone())
+    fn document_of(&self, location: &Location, real: &Path) -> Location {
+        self.vfs.open_at(real).unwrap_or_else(|| location.clone())
     }
 
     /// Journals both sides, so that the file can come back as it was.
@@ -55,11 +56,10 @@ impl Parts {
         let vfs = self.vfs.clone();
         let file = file.clone();
         let kept = spawn_blocking(move || {
-            let path = file.location.path().unwrap_or(std::path::Path::new(""));
             let side = |it: &Option<Side>| it.clone().map(|it| (it.bytes, it.mode));
             let (before, after) = (side(&file.before), side(&file.after));
             vfs.keep_change(
-                path,
+                &file.real,
                 before.as_ref().map(|(bytes, mode)| (&bytes[..], *mode)),
                 after.as_ref().map(|(bytes, mode)| (&bytes[..], *mode)),
             )

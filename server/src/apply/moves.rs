@@ -18,6 +18,7 @@ use super::Parts;
 use super::document::{Landed, check_encodable, rebased, stale};
 use super::transaction::{MAX_KEPT, Step, refused};
 use crate::review::lines::{self, Told};
+use crate::review::places::LIES_ELSEWHERE;
 
 /// How long an editor may take to open a document under its new name.
 const OPENING: Duration = Duration::from_secs(3);
@@ -179,6 +180,9 @@ impl Parts {
         let (Some(old), Some(new)) = (from.path(), to.path()) else {
             return Err(refused(from.clone(), "only files can be moved"));
         };
+        if let Some(led) = [from, to].into_iter().find(|it| self.review.leads_elsewhere(it)) {
+            return Err(refused(led.clone(), LIES_ELSEWHERE));
+        }
         if self.vfs.link_stat(new).is_ok() {
             return Err(refused(to.clone(), "there is another file of that name now"));
         }

@@ -144,12 +144,14 @@ impl Parts {
         let moment = match &change {
             CellChange::Replace { .. } => of_text(&cell, &before, &changes),
             CellChange::Insert { .. } => Moment {
+                real: None,
                 file: cell.clone(),
                 before: Was::Nothing,
                 after: Was::Text(changes.apply(&before)),
                 edits: Vec::new(),
             },
             CellChange::Delete { .. } => Moment {
+                real: None,
                 file: cell.clone(),
                 before: Was::Text(before.clone()),
                 after: Was::Nothing,

@@ -46,6 +46,8 @@ pub type Memories = BTreeMap<(String, u64), BTreeMap<Location, Remembered>>;
 pub struct Moment {
     /// The file.
     pub file: Location,
+    /// See `FileStep`.
+    pub real: Option<PathBuf>,
     /// Before.
     pub before: Was,
     /// After.
@@ -173,6 +175,9 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
                 let image = undo.and_then(|(_, undo)| undo.entries.first()?.before.clone());
                 moments.push(Moment {
                     file: location.clone(),
+                    real: undo
+                        .map(|(_, undo)| &undo.entries)
+                        .and_then(|it| Some(it.first()?.path.clone())),
                     before: image.map_or_else(|| Was::Text(before.clone()), Was::File),
                     after: Was::Nothing,
                     edits: Vec::new(),
@@ -214,8 +219,8 @@ fn of_move(moved: &Moved) -> [Moment; 2] {
         None => Was::Text(moved.moving.before.clone()),
     };
     let moment = |file: &Location, before, after| {
-        let (file, edits) = (file.clone(), Vec::new());
-        Moment { file, before, after, edits }
+        let real = file.path().map(vfs::Roots::real);
+        Moment { file: file.clone(), real, before, after, edits: Vec::new() }
     };
     [moment(&moved.moving.from, was(), Was::Nothing), moment(&moved.to, Was::Nothing, was())]
 }
@@ -224,6 +229,7 @@ fn of_move(moved: &Moved) -> [Moment; 2] {
 pub(super) fn of_entry(file: &Location, entry: &UndoEntry) -> Moment {
     Moment {
         file: file.clone(),
+        real: Some(entry.path.clone()),
         before: entry.before.clone().map_or(Was::Nothing, Was::File),
         after: entry.after.clone().map_or(Was::Nothing, Was::File),
         edits: Vec::new(),
@@ -234,6 +240,7 @@ pub(super) fn of_entry(file: &Location, entry: &UndoEntry) -> Moment {
 pub(super) fn of_text(file: &Location, before: &Rope, changes: &ChangeSet) -> Moment {
     Moment {
         file: file.clone(),
+        real: file.path().map(vfs::Roots::real),
         before: Was::Text(before.clone()),
         after: Was::Text(changes.apply(before)),
         edits: replaced(changes),
@@ -249,6 +256,7 @@ fn write(vfs: &Vfs, timelines: &Timelines, session: &str, call: &str, moments: V
     let step = |it: Moment| FileStep {
         call: call.to_owned(),
         file: it.file,
+        real: it.real,
         before: stood(vfs, it.before),
         after: stood(vfs, it.after),
         edits: it.edits,

@@ -21,6 +21,7 @@ use super::transaction::whole;
 use super::walk::{Link, State, Walked, walk};
 use super::{LspEditor, Parts};
 use crate::review::Held;
+use crate::review::places::LIES_ELSEWHERE;
 
 /// What the person sees a restore called in their editor's undo.
 const LABEL: &str = "Restore a checkpoint";
@@ -137,6 +138,10 @@ impl Parts {
     async fn walk_back(&self, location: &Location, steps: &Steps) -> (State, Walked) {
         let (vfs, location, steps) = (self.vfs.clone(), location.clone(), steps.clone());
         let walked = spawn_blocking(move || {
+            if lies_elsewhere(&vfs, &location, &steps) {
+                // Nothing of what is there now is read, or it would be kept.
+                return stays(LIES_ELSEWHERE);
+            }
             let now = now_at(&vfs, &location, &steps);
             let mut walked = walk(&now, &links(&vfs, &steps));
             if walked.target == now && now.image().is_none() && vfs.is_behind(&location) {
@@ -146,9 +151,7 @@ impl Parts {
         });
         walked.await.unwrap_or_else(|error| {
             tracing::error!(%error, "a file's earlier state was not worked out");
-            let nothing = ChangeSet::identity(0);
-            let reason = Some("it failed; the log says why");
-            (State::Absent, Walked { target: State::Absent, changes: nothing, reason })
+            stays("it failed; the log says why")
         })
     }
 
@@ -165,17 +168,17 @@ impl Parts {
         }
         let held = self.review.hold([location]);
         let done = self.carry_back(location, (&now, &walked), &held, hunks).await;
+        if done.is_ok() {
+            held.note_place(location);
+        }
         drop(held);
         match done {
             Ok((before, after, edits)) => {
                 let call = steps.last().map(|(_, step)| step.call.clone()).unwrap_or_default();
-                restored.steps.push(FileStep {
-                    call,
-                    file: location.clone(),
-                    before: self.kept(before).await,
-                    after: self.kept(after).await,
-                    edits,
-                });
+                let (before, after) = (self.kept(before).await, self.kept(after).await);
+                let real = place(&self.vfs, location, [&before, &after]);
+                let file = location.clone();
+                restored.steps.push(FileStep { call, file, real, before, after, edits });
                 self.save_decided(location).await;
                 self.sum_up(restored, location, steps, (true, walked.reason));
             }
@@ -388,7 +391,7 @@ impl Parts {
         let path = location.path().ok_or_else(|| refused(location, "it has no file"))?;
         Ok(match image {
             Some(Image::File { .. }) => vfs::Roots::real(path),
-            Some(Image::Symlink { .. }) | None => path.to_owned(),
+            Some(Image::Symlink { .. }) | None => self.vfs.standing_path(path),
         })
     }
 }
@@ -426,6 +429,36 @@ fn was(state: &State) -> Was {
     }
 }
 
+/// A file that nothing is done to.
+fn stays(reason: &'static str) -> (State, Walked) {
+    let nothing = ChangeSet::identity(0);
+    let walked = Walked { target: State::Absent, changes: nothing, reason: Some(reason) };
+    (State::Absent, walked)
+}
+
+/// Whether a file's path leads elsewhere than when the agent changed it.
+fn lies_elsewhere(vfs: &Vfs, location: &Location, steps: &Steps) -> bool {
+    let of_link = |step: &&FileStep| is_link(&step.before) || is_link(&step.after);
+    let mut steps = steps.iter().map(|(_, step)| step);
+    // Once a link itself was made or deleted, what its path led to before says nothing of now.
+    let Some(step) = steps.clone().rfind(of_link).or_else(|| steps.next_back()) else {
+        return false;
+    };
+    let Some(then) = &step.real else { return false };
+    place(vfs, location, [&step.before, &step.after]).is_some_and(|now| now != *then)
+}
+
+/// Where a file that was one and became the other has its bytes; where it stands, if it was a link.
+fn place(vfs: &Vfs, file: &Location, sides: [&Stood; 2]) -> Option<PathBuf> {
+    let path = file.path()?;
+    let link = sides.into_iter().any(is_link);
+    Some(if link { vfs.standing_path(path) } else { vfs.real_path(path) })
+}
+
+fn is_link(stood: &Stood) -> bool {
+    matches!(stood, Stood::File(Image::Symlink { .. }))
+}
+
 /// What stands at a file now, as its last step would see it.
 fn now_at(vfs: &Vfs, location: &Location, steps: &Steps) -> State {
     let gone = steps.last().is_some_and(|(_, step)| step.after == Stood::Nothing);
@@ -438,10 +471,7 @@ fn now_at(vfs: &Vfs, location: &Location, steps: &Steps) -> State {
     let Some(path) = location.path() else {
         return if gone { State::Absent } else { State::Unknown(None) };
     };
-    let links = steps.iter().any(|(_, step)| {
-        matches!(step.after, Stood::File(Image::Symlink { .. }))
-            || matches!(step.before, Stood::File(Image::Symlink { .. }))
-    });
+    let links = steps.iter().any(|(_, step)| is_link(&step.before) || is_link(&step.after));
     let path = if links { path.to_owned() } else { vfs::Roots::real(path) };
     match vfs.standing(&path) {
         Ok(None) => State::Absent,

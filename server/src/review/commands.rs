@@ -63,6 +63,9 @@ impl Held {
     ) -> FoundOutcome {
         let mut table = self.review.table();
         let vfs = self.review.0.vfs.clone();
+        if table.places.get(location).is_some_and(|then| *then != file.real) {
+            table.forget(location);
+        }
         let outcome = match (&file.before, &file.after) {
             (None, None) => FoundOutcome::NotTheCommands,
             (Some(before), None) => table.found_deleted(&vfs, location, before, undo, origin),
@@ -76,6 +79,7 @@ impl Held {
                 outcome
             }
         };
+        table.places.insert(location.clone(), file.real.clone());
         table.untold.hunks.insert(location.clone());
         self.review.count(&table);
         outcome
@@ -125,13 +129,6 @@ impl Commands {
     /// Takes over how files come back that commands of earlier runs changed.
     pub fn restore_undo(&mut self, location: Location, undo: Undo) {
         self.undo.entry(location).or_insert(undo);
-    }
-
-    /// A file goes by another name.
-    pub fn rename(&mut self, from: &Location, to: &Location) {
-        if let Some(undo) = self.undo.remove(from) {
-            self.undo.insert(to.clone(), undo);
-        }
     }
 
     /// Nothing about a file is pending any more.
@@ -202,6 +199,7 @@ impl Table {
                 &awaited.origin,
             );
             self.accept_awaited(location, &awaited);
+            self.note_place(vfs, location);
             return Some(Edited::Hunks);
         }
         let overwritten = open.is_some_and(|it| !it.is_unsaved() && it.rope != awaited.before);

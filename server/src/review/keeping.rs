@@ -162,7 +162,6 @@ impl Table {
         let hunks = lines.iter().map(|it| it.hunks).max().unwrap_or_default();
         let tokens = lines.iter().map(|it| it.tokens).max().unwrap_or_default();
         let mut kept: Vec<KeptFile> = lines.into_iter().filter_map(|it| it.file).collect();
-        let moves: Vec<_> = kept.iter_mut().flat_map(KeptFile::take_moves).collect();
         for it in &kept {
             let location = it.location();
             if let Some(undo) = it.undo.clone() {
@@ -171,10 +170,14 @@ impl Table {
             if let Some(image) = it.before.clone() {
                 self.before.entry(location.clone()).or_insert(image);
             }
+            for (name, real) in it.places() {
+                self.places.entry(name).or_insert(real);
+            }
             if let Some(undo) = it.command.clone() {
                 self.commands.restore_undo(location, undo);
             }
         }
+        let moves: Vec<_> = kept.iter_mut().flat_map(KeptFile::take_moves).collect();
         let files = kept.into_iter().map(KeptFile::saved);
         let saved = match whose {
             Whose::This => Saved { hunks, tokens, files: files.collect(), moves },
@@ -207,6 +210,7 @@ impl Table {
             let moves = moves.iter().filter(|known| *known.now() == it.file).cloned().collect();
             let mut kept = KeptFile::of(it, moves);
             (kept.undo, kept.before, kept.command) = (undo, before, command);
+            kept.keep_places(&self.places);
             Some(kept)
         });
         let mut bytes = Vec::new();

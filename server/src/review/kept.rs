@@ -2,6 +2,7 @@
 //!
 //! Invariant: what is read is what was written; whether it makes sense is the ledger's to judge.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -33,6 +34,9 @@ struct KeptMove {
     from: KeptName,
     to: KeptName,
     hunk: KeptHunk,
+    /// Where the name that it has not now led, links resolved, when the file was moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    real: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accepted: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,6 +60,8 @@ pub(super) struct KeptFile {
     /// What a command did to the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Undo>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    real: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     past: Option<KeptPast>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -136,6 +142,13 @@ impl KeptName {
     }
 }
 
+impl KeptMove {
+    /// The name the file does not go by now.
+    fn other(&self) -> &KeptName {
+        if self.rejected.is_some() { &self.to } else { &self.from }
+    }
+}
+
 impl KeptFile {
     /// Which file it is.
     pub fn location(&self) -> Location {
@@ -150,6 +163,21 @@ impl KeptFile {
     /// The moves, as the ledger takes them.
     pub fn take_moves(&mut self) -> impl Iterator<Item = SavedMove<Location>> + use<> {
         std::mem::take(&mut self.moves).into_iter().map(saved_move)
+    }
+
+    /// Where the names of the file led, links resolved, when the agent changed it.
+    pub fn places(&self) -> impl Iterator<Item = (Location, PathBuf)> {
+        let own = (&self.file, &self.real);
+        let names = std::iter::once(own).chain(self.moves.iter().map(|it| (it.other(), &it.real)));
+        names.filter_map(|(name, real)| Some((name.location(), real.clone()?)))
+    }
+
+    /// Keeps where its names led.
+    pub fn keep_places(&mut self, places: &BTreeMap<Location, PathBuf>) {
+        self.real = places.get(&self.file.location()).cloned();
+        for it in &mut self.moves {
+            it.real = places.get(&it.other().location()).cloned();
+        }
     }
 
     /// As the ledger takes it.
@@ -174,7 +202,7 @@ fn kept_move(it: SavedMove<Location>) -> KeptMove {
         Some((Decision::Reject, token)) => (None, Some(token)),
     };
     let (from, to) = (it.from.into(), it.to.into());
-    KeptMove { from, to, hunk: kept_hunk(it.hunk), accepted, rejected }
+    KeptMove { from, to, hunk: kept_hunk(it.hunk), real: None, accepted, rejected }
 }
 
 fn saved_move(it: KeptMove) -> SavedMove<Location> {
@@ -204,6 +232,7 @@ fn kept(file: SavedFile<Location>, moves: Vec<KeptMove>) -> KeptFile {
         undo: None,
         before: None,
         command: None,
+        real: None,
         past: file.past.map(kept_past),
         moves,
     }

@@ -3,7 +3,7 @@
 //! Invariant: nothing here knows LSP, URIs or UTF-16. A transaction is applied wholly or not at
 //! all, and `apply` returns only when the document store holds the resulting text.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -273,6 +273,8 @@ pub struct Found {
 pub struct FoundFile {
     /// The file.
     pub location: Location,
+    /// Where it was or is, by no link that the command made.
+    pub real: PathBuf,
     /// As it was; absent for a new one.
     pub before: Option<Side>,
     /// As it is; absent for one that is gone.

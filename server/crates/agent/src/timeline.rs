@@ -4,6 +4,7 @@
 //! came later. Steps are never removed, only marked as taken back, and that is in the log too.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use llm::Message;
@@ -36,6 +37,9 @@ pub struct FileStep {
     pub call: String,
     /// The file.
     pub file: Location,
+    /// Where its bytes were after it, links resolved; of a link where the link was. Absent: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real: Option<PathBuf>,
     /// Before it.
     pub before: Stood,
     /// After it.

@@ -66,6 +66,8 @@ pub struct Changes {
 pub struct FileChange {
     /// As files of the workspace are named.
     pub path: PathBuf,
+    /// Where it was or is, by no link that was made meanwhile.
+    pub real: PathBuf,
     pub before: Was,
     pub after: Is,
 }
@@ -188,10 +190,11 @@ impl Vfs {
         Some((Rope::from_str(&decoded.text), decoded.format))
     }
 
-    /// Keeps both sides of a change that somebody else made, so that it can be taken back. Bytes with their mode.
+    /// Keeps both sides of a change that somebody else made, so that it can be taken back. Bytes with their mode;
+    /// `real` is where the file was, links resolved then.
     pub fn keep_change(
         &self,
-        path: &Path,
+        real: &Path,
         before: Option<(&[u8], u32)>,
         after: Option<(&[u8], u32)>,
     ) -> std::io::Result<Undo> {
@@ -201,7 +204,7 @@ impl Vfs {
             };
             side.map(image).transpose()
         };
-        let path = self.real_path(path);
+        let path = real.to_owned();
         let entry = UndoEntry { path, before: kept(before)?, after: kept(after)? };
         Ok(Undo { entries: vec![entry], folders: Vec::new() })
     }
@@ -322,7 +325,8 @@ impl Before {
             }
             if !is_same(&before, &after) {
                 let path = self.named(&difference.path);
-                changes.files.push(FileChange { path, before, after });
+                let real = difference.path;
+                changes.files.push(FileChange { path, real, before, after });
             }
         }
         let young = census.young();

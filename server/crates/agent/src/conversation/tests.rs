@@ -132,6 +132,7 @@ fn steps_that_were_taken_back_count_again_when_that_is_undone() {
     let step = |name: &str| FileStep {
         call: String::new(),
         file: vfs::Location::disk(name),
+        real: None,
         before: Stood::Nothing,
         after: Stood::Text { blob: [1; 32] },
         edits: vec![(0, 0, 1)],

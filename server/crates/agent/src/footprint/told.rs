@@ -74,7 +74,8 @@ impl Told {
                     }
                 }
                 Ok((before, after)) => {
-                    files.push(FoundFile { location: Location::disk(&change.path), before, after });
+                    let (location, real) = (Location::disk(&change.path), change.real);
+                    files.push(FoundFile { location, real, before, after });
                 }
                 Err(why) => self.lost.push(format!("{name} ({why})")),
             }

@@ -241,7 +241,7 @@ fn a_change_goes_back_byte_for_byte() {
     else {
         panic!("{change:?}");
     };
-    let undo = desk.vfs.keep_change(&change.path, Some((old, *mode)), Some((new, *now))).unwrap();
+    let undo = desk.vfs.keep_change(&change.real, Some((old, *mode)), Some((new, *now))).unwrap();
     desk.vfs.revert(&undo).unwrap();
     assert_eq!(fs::read(desk.at("a")).unwrap(), b"one\r\ntwo\n");
     assert_eq!(fs::metadata(desk.at("a")).unwrap().permissions().mode() & 0o777, 0o644);

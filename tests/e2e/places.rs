@@ -1,0 +1,219 @@
+//! Pending files whose paths lead elsewhere by now, through links: neither read nor written, and said; and files that
+//! became binary.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::editor::Editor;
+use crate::model::{Model, Step};
+use crate::review::{automatic, hunks, resolve, undo, write};
+use crate::workspace::{PATIENCE, Workspace};
+
+fn all() -> Value {
+    json!([{ "all": true }])
+}
+
+/// What lies in a folder, name and text.
+fn files(folder: &Path) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        files.push((name, std::fs::read_to_string(&path).unwrap()));
+    }
+    files.sort();
+    files
+}
+
+#[track_caller]
+fn check_stays(answer: &Value, count: usize) {
+    let conflicts = answer["conflicts"].as_array().expect("conflicts");
+    assert_eq!(conflicts.len(), count, "{answer}");
+    for conflict in conflicts {
+        let reason = conflict["reason"].as_str().expect("a reason");
+        assert!(reason.contains("a link leads elsewhere now"), "{reason}");
+    }
+}
+
+/// Moves a folder out of the workspace and links it back.
+fn link_out(workspace: &Workspace, folder: &str) -> std::path::PathBuf {
+    let out = workspace.beside("out");
+    std::fs::rename(workspace.path(folder), &out).unwrap();
+    symlink(&out, workspace.path(folder)).unwrap();
+    out
+}
+
+#[test]
+fn a_folder_that_became_a_link_is_not_written_through() {
+    let workspace = Workspace::new(&[("sub/a.txt", "a\n"), ("sub/gone.txt", "gone\n")]);
+    let edit = json!({ "file_path": "sub/a.txt", "old_string": "a", "new_string": "A" });
+    let model = Model::new([
+        Step::call("Read", json!({ "file_path": "sub/a.txt" })),
+        Step::call("Edit", edit),
+        Step::call("Write", json!({ "file_path": "sub/new.txt", "content": "new\n" })),
+        Step::call("Delete", json!({ "paths": ["sub/gone.txt"], "reason": "unused" })),
+        Step::text("Done."),
+    ]);
+    let mut settings = model.settings();
+    settings["mode"] = json!("auto");
+    let editor = Editor::open(&workspace, &settings);
+    let session = editor.session();
+    session.prompt("change them");
+    let resolved = resolve(&editor, "reject", json!([{ "uri": editor.uri("sub/new.txt") }]));
+    let out = link_out(&workspace, "sub");
+    let before = files(&out);
+    assert_eq!(before, [("a.txt".to_owned(), "A\n".to_owned())]);
+    check_stays(&resolve(&editor, "reject", all()), 2);
+    let undo = json!({ "undoToken": resolved["undoToken"] });
+    let error = editor.try_request("copydesk/review/undo", undo).unwrap_err();
+    assert!(error.message.contains("a link leads elsewhere now"), "{error:?}");
+    assert_eq!(files(&out), before);
+    let listed = editor.request("copydesk/checkpoint/list", json!({ "sessionId": session.id }));
+    let restore = json!({ "checkpointId": listed["checkpoints"][0]["id"] });
+    let restored = editor.request("copydesk/checkpoint/restore", restore);
+    assert_eq!(restored["files"], json!([]), "{restored}");
+    check_stays(&restored, 3);
+    assert_eq!(files(&out), before);
+    // Back in its place, all of it can be decided on.
+    std::fs::remove_file(workspace.path("sub")).unwrap();
+    std::fs::rename(&out, workspace.path("sub")).unwrap();
+    assert_eq!(resolve(&editor, "reject", all())["conflicts"], json!([]));
+    let first = ["a.txt", "gone.txt"].map(|name| (name.to_owned(), name.replace(".txt", "\n")));
+    assert_eq!(files(&workspace.path("sub")), first);
+}
+
+#[test]
+fn a_file_that_a_command_deleted_does_not_come_back_behind_a_link_of_its() {
+    for together in [true, false] {
+        let workspace = Workspace::new(&[("d/keys", "the agent's\n"), ("k.txt", "k\n")]);
+        let out = workspace.beside("out");
+        std::fs::create_dir(&out).unwrap();
+        let editor = Editor::open(&workspace, &json!({ "mode": "auto" }));
+        let session = editor.session();
+        let bash = |command: String| {
+            session.tool("Bash", json!({ "command": command, "description": "Swap" })).ok();
+        };
+        let swap = format!("rmdir d && ln -s {} d", out.display());
+        if together {
+            bash(format!("rm d/keys && {swap}"));
+        } else {
+            bash("rm d/keys".to_owned());
+            bash(swap);
+        }
+        assert_eq!(hunks(&editor).len(), 1, "together: {together}");
+        check_stays(&resolve(&editor, "reject", all()), 1);
+        assert_eq!(files(&out), [], "together: {together}");
+    }
+}
+
+#[test]
+fn a_pending_file_that_became_a_link_to_a_secret_is_forgotten() {
+    for is_open in [true, false] {
+        let workspace = Workspace::new(&[("c.txt", "c\n"), (".env", "K=HUSHHUSH\n")]);
+        let editor = Editor::open(&workspace, &automatic());
+        write(&editor.session(), "c.txt", "C\n");
+        assert_eq!(hunks(&editor).len(), 1);
+        std::fs::remove_file(workspace.path("c.txt")).unwrap();
+        symlink(".env", workspace.path("c.txt")).unwrap();
+        if is_open {
+            editor.open_file(".env");
+        }
+        assert_eq!(hunks(&editor), Vec::<Value>::new());
+        let resolved = resolve(&editor, "reject", all());
+        assert_eq!(resolved["resolved"], json!([]), "{resolved}");
+        assert_eq!(workspace.read(".env"), "K=HUSHHUSH\n");
+        drop(editor);
+        for (path, text) in workspace.own_files() {
+            assert!(!text.contains("HUSHHUSH"), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn new_text_with_nul_is_refused_wherever_it_would_go() {
+    let notebook = r#"{"cells":[{"cell_type":"code","id":"one","metadata":{},"outputs":[],"execution_count":null,"source":["x"]}],"metadata":{},"nbformat":4,"nbformat_minor":5}"#;
+    let workspace =
+        Workspace::new(&[("a.txt", "1\n2\n"), ("open.txt", "1\n2\n"), ("n.ipynb", notebook)]);
+    let editor = Editor::open(&workspace, &automatic());
+    editor.open_file("open.txt");
+    let session = editor.session();
+    let nul = "x\0y";
+    let patch = |path: &str| {
+        format!(
+            "*** Begin Patch\n*** Update File: {path}\n@@\n 1\n-2\n+{nul}\n*** Add File: new.txt\n+n\n*** End Patch"
+        )
+    };
+    for path in ["a.txt", "open.txt"] {
+        session.tool("Read", json!({ "file_path": path })).ok();
+        let edit = json!({ "old_string": "2", "new_string": nul });
+        let calls = [
+            ("Edit", json!({ "file_path": path, "old_string": "2", "new_string": nul })),
+            ("MultiEdit", json!({ "file_path": path, "edits": [edit] })),
+            ("Write", json!({ "file_path": path, "content": nul })),
+            ("Write", json!({ "file_path": "new.txt", "content": nul })),
+            ("ApplyPatch", json!({ "patch": patch(path) })),
+        ];
+        for (name, input) in calls {
+            let told = session.tool(name, input).err();
+            assert!(told.contains("holds a NUL character"), "{name}: {told}");
+        }
+    }
+    session.tool("Read", json!({ "file_path": "n.ipynb" })).ok();
+    let cell = json!({ "notebook_path": "n.ipynb", "cell_id": "one", "new_source": nul });
+    let told = session.tool("NotebookEdit", cell).err();
+    assert!(told.contains("holds a NUL character"), "{told}");
+    assert_eq!(workspace.read("a.txt"), "1\n2\n");
+    assert_eq!(editor.text("open.txt"), "1\n2\n");
+    assert_eq!(workspace.read("n.ipynb"), notebook);
+    assert!(!workspace.has("new.txt") && hunks(&editor).is_empty());
+}
+
+#[test]
+fn a_change_in_a_file_that_became_binary_can_be_rejected() {
+    let workspace = Workspace::new(&[("a.txt", "one\ntwo\nthree\nfour\n")]);
+    let editor = Editor::open(&workspace, &automatic());
+    editor.open_file("a.txt");
+    write(&editor.session(), "a.txt", "ONE\ntwo\nthree\nfour\n");
+    editor.type_before("a.txt", "four", "\0");
+    assert_eq!(hunks(&editor).len(), 1);
+    editor.save("a.txt");
+    editor.close("a.txt");
+    let resolved = resolve(&editor, "reject", all());
+    assert_eq!(resolved["conflicts"], json!([]), "{resolved}");
+    assert_eq!(workspace.read("a.txt"), "one\ntwo\nthree\n\0four\n");
+    undo(&editor, &resolved);
+    assert_eq!(workspace.read("a.txt"), "ONE\ntwo\nthree\n\0four\n");
+}
+
+#[test]
+fn a_move_is_not_taken_back_through_a_link() {
+    let workspace = Workspace::new(&[("sub/a.txt", "a\n")]);
+    let patch = "*** Begin Patch\n*** Update File: sub/a.txt\n*** Move to: b.txt\n*** End Patch\n";
+    let mut editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    session.tool("Read", json!({ "file_path": "sub/a.txt" })).ok();
+    session.tool("ApplyPatch", json!({ "patch": patch })).ok();
+    let out = link_out(&workspace, "sub");
+    check_stays(&resolve(&editor, "reject", all()), 1);
+    // What is kept for the next start knows the place too.
+    editor.request("shutdown", Value::Null);
+    editor.notify("exit", Value::Null);
+    editor.exit_code(PATIENCE);
+    let editor = Editor::open(&workspace, &automatic());
+    check_stays(&resolve(&editor, "reject", all()), 1);
+    assert_eq!(files(&out), []);
+    assert_eq!(workspace.bytes("b.txt"), b"a\n");
+    std::fs::remove_file(workspace.path("sub")).unwrap();
+    std::fs::rename(&out, workspace.path("sub")).unwrap();
+    let rejected = resolve(&editor, "reject", all());
+    assert_eq!(rejected["conflicts"], json!([]), "{rejected}");
+    assert_eq!(workspace.bytes("sub/a.txt"), b"a\n");
+    let out = link_out(&workspace, "sub");
+    let undo = json!({ "undoToken": rejected["undoToken"] });
+    let error = editor.try_request("copydesk/review/undo", undo).unwrap_err();
+    assert!(error.message.contains("a link leads elsewhere now"), "{error:?}");
+    assert_eq!(files(&out), [("a.txt".to_owned(), "a\n".to_owned())]);
+    assert!(!workspace.has("b.txt"));
+}
