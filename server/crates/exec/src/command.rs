@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::denial::Denial;
 use crate::sandbox::Sandbox;
 use crate::shell::Shell;
 use crate::supervisor::{Exit, Stdio};
@@ -76,6 +77,8 @@ pub struct Ran {
     pub log: Option<PathBuf>,
     /// Some of its processes could not be shown to have ended.
     pub unconfirmed: bool,
+    /// What its sandbox denied, where it failed.
+    pub denied: Vec<Denial>,
 }
 
 /// Output as the model reads it: head and tail, with what lies between stated in the text.
@@ -258,6 +261,8 @@ pub struct News {
     /// Since the last output.
     pub quiet: Duration,
     pub log: Option<PathBuf>,
+    /// What its sandbox denied, where it failed.
+    pub denied: Vec<Denial>,
     pub waited: Waited,
 }
 
@@ -309,6 +314,8 @@ pub struct JobFinished {
     /// The last lines it printed.
     pub tail: String,
     pub log: Option<PathBuf>,
+    /// What its sandbox denied, where it failed.
+    pub denied: Vec<Denial>,
 }
 
 /// Who hears of commands while they run. Called from the tasks that run them: must return at once.

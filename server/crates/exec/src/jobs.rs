@@ -18,7 +18,7 @@ use crate::command::{
     Promotion, Ran, Wait,
 };
 use crate::reading::{has_news, row, take_news};
-use crate::run::{self, Cause, Run, STOP_GRACE, Start, State};
+use crate::run::{self, Cause, Confined, Run, STOP_GRACE, Start, State};
 use crate::shell::{promotable, reported_cwd, wrap_for_cwd};
 use crate::supervisor::{Spawn, SpawnError, Stdio, Supervisor, lock};
 
@@ -309,11 +309,13 @@ impl Jobs {
             }
             Stdio::Pty { .. } => (shell.argv(&script), stdio),
         };
+        let confined = sandbox.clone().map(|sandbox| Confined { sandbox, cwd: cwd.clone() });
         let process = self.inner.supervisor.spawn(Spawn { argv, cwd, env, stdio, sandbox }).await?;
         let start = Start {
             log: self.inner.folder.join(format!("{terminal}.log")),
             origin: Origin { call, owner, label, script, terminal },
             cwd_report,
+            confined,
             deadline,
             job,
             observer: Arc::clone(&self.inner.observer),
@@ -370,9 +372,11 @@ impl Jobs {
             // What is handed back now counts as read.
             let position = state.capture.total();
             state.readers.entry(run.origin.owner.clone()).or_default().position = position;
+            let output = state.capture.output();
             Ran {
                 ended,
-                output: state.capture.output(),
+                denied: run.denials(state, &output.text, cwd.as_deref()),
+                output,
                 terminal: run.origin.terminal.clone(),
                 elapsed: run.elapsed(state),
                 cwd,

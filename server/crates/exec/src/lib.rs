@@ -9,6 +9,7 @@
 
 mod capture;
 mod command;
+mod denial;
 mod environment;
 mod final_text;
 mod interactive;
@@ -31,6 +32,7 @@ pub use command::{
     Command, Ended, InputError, JobFinished, JobId, JobKilled, JobRead, JobRow, Listed, News,
     Observer, Origin, Output, Promotion, Ran, Status, Wait, Waited,
 };
+pub use denial::Denial;
 pub use environment::{LoginPath, command_environment, is_secret};
 pub use final_text::final_text;
 pub use interactive::interactive_reason;

@@ -49,9 +49,11 @@ pub(crate) fn take_news(
             None if polls == POLLS_WARNED => Waited::Warned(polls),
             None => Waited::Satisfied,
         };
+        let text = final_text(bytes);
         JobRead::News(News {
             job: job.clone(),
-            text: final_text(bytes),
+            denied: if finished { run.denials(state, &text, None) } else { Vec::new() },
+            text,
             skipped_bytes: piece.skipped,
             status: state.status(),
             exit: state.ending.exit.clone(),

@@ -42,6 +42,9 @@ impl fmt::Display for News {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             writeln!(f)?;
         }
+        for denial in &self.denied {
+            writeln!(f, "[sandbox: {denial}]")?;
+        }
         write!(f, "[status: {}]", self.status_line())?;
         match self.waited {
             Waited::Satisfied => Ok(()),

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,9 +17,11 @@ use tokio::time::Instant;
 use crate::Signal;
 use crate::capture::Capture;
 use crate::command::{JobFinished, JobId, Observer, Origin, Status};
+use crate::denial::Denial;
 use crate::final_text::{final_text, last_lines};
 use crate::live::Live;
 use crate::pty::{Pty, PtySize};
+use crate::sandbox::Sandbox;
 use crate::supervisor::{Exit, Process, ProcessGroup, Signalled, lock};
 
 /// How long output is still read after the end of what may have printed it.
@@ -41,11 +43,18 @@ pub(crate) struct Run {
     pub started: Instant,
     /// Where the shell leaves its last directory.
     pub cwd_report: PathBuf,
+    pub confined: Option<Confined>,
     pub observer: Arc<dyn Observer>,
     orders: mpsc::UnboundedSender<Order>,
     /// Present for terminals.
     input: Option<mpsc::Sender<Vec<u8>>>,
     pub shared: Shared,
+}
+
+/// Where a command starts and what it may do there.
+pub(crate) struct Confined {
+    pub sandbox: Sandbox,
+    pub cwd: PathBuf,
 }
 
 pub(crate) struct Shared {
@@ -143,6 +152,18 @@ impl Run {
         state.ending.finished.unwrap_or_else(Instant::now) - self.started
     }
 
+    /// What the sandbox denied, as far as this output of a command that failed by itself tells.
+    /// `cwd`: where its shell ended, if that is known.
+    pub(crate) fn denials(&self, state: &State, text: &str, cwd: Option<&Path>) -> Vec<Denial> {
+        let failed = state.ending.exit.as_ref().is_some_and(|exit| !exit.is_success());
+        match &self.confined {
+            Some(confined) if failed && state.ending.cause.is_none() => {
+                confined.sandbox.denials(text, cwd.unwrap_or(&confined.cwd))
+            }
+            Some(_) | None => Vec::new(),
+        }
+    }
+
     /// Begins to end the group, unless it is gone. The first cause stays; a later one may shorten
     /// the grace.
     pub(crate) fn stop(&self, cause: Cause, grace: Duration, reason: Option<&str>) {
@@ -196,6 +217,7 @@ impl Run {
                 elapsed: self.elapsed(state),
                 tail: last_lines(&text, NOTICE_LINES, NOTICE_BYTES).into_owned(),
                 log: state.capture.log().map(ToOwned::to_owned),
+                denied: self.denials(state, &text, None),
             })
         });
         if let Some(notice) = notice {
@@ -217,6 +239,7 @@ pub(crate) struct Start {
     pub origin: Origin,
     pub log: PathBuf,
     pub cwd_report: PathBuf,
+    pub confined: Option<Confined>,
     pub deadline: Option<Duration>,
     pub job: Option<JobId>,
     pub observer: Arc<dyn Observer>,
@@ -264,6 +287,7 @@ pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> 
         pid: process.pid,
         started: now,
         cwd_report: start.cwd_report,
+        confined: start.confined,
         observer: start.observer,
         orders,
         input,

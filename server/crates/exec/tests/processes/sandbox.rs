@@ -1,8 +1,8 @@
 //! What a confined command can and cannot do.
 
-use exec::{Command, Ended, Exit, Grant, Sandbox, Stdio};
+use exec::{Command, Denial, Ended, Exit, Grant, Sandbox, Stdio};
 
-use crate::support::{PROGRAM, Session, create_folder, read, within};
+use crate::support::{PROGRAM, Session, create_folder, eventually, read, within};
 
 /// Confined to writing in `inside`, below the session's folder.
 fn confined(session: &Session, script: &str) -> Command {
@@ -108,6 +108,26 @@ async fn the_shell_still_says_where_it_ended_up() {
 }
 
 #[tokio::test]
+async fn what_was_denied_is_named() {
+    let session = Session::new();
+    let ran = session.run_command(confined(&session, "cd outside; echo x > new")).await;
+    assert_eq!(ran.denied, [Denial::Write(session.path("outside/new"))]);
+    let ran = session.run_command(confined(&session, "cd inside; (cd ..; echo x > new)")).await;
+    assert_eq!(ran.denied, [Denial::Unnamed]);
+    let ran = session.run_command(confined(&session, "echo x > outside/new")).await;
+    assert_eq!(ran.denied, [Denial::Write(session.path("outside/new"))]);
+    let ran = session.run_command(confined(&session, "echo x > outside/new; true")).await;
+    assert_eq!(ran.denied, [], "it did not fail");
+    let job = within(session.jobs.start(confined(&session, "rm -r outside"))).await.unwrap();
+    eventually("the notice", || !session.told.finished.lock().unwrap().is_empty()).await;
+    let told = session.told.finished.lock().unwrap();
+    assert_eq!(
+        (&told[0].job, &told[0].denied[..]),
+        (&job, &[Denial::Write(session.path("outside"))][..])
+    );
+}
+
+#[tokio::test]
 async fn the_network_is_closed_unless_it_is_granted() {
     let session = Session::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -139,6 +159,7 @@ async fn jobs_and_terminals_are_confined_too() {
         let job = within(session.jobs.start(command)).await.unwrap();
         let news = session.read(&job, exec::Wait::Exit).await;
         assert!(news.text.contains("outside/a: Permission denied"), "{}", news.text);
+        assert_eq!(news.denied, [Denial::Write(session.path("outside/a"))]);
         assert_eq!(news.text.contains("/dev/pts/"), stdio == terminal, "{}", news.text);
         assert_eq!(read(&session.path("inside/a")), "in\n");
         assert_eq!(read(&session.path("outside/a")), "");
