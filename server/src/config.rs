@@ -10,7 +10,7 @@ pub mod trust;
 use std::path::{Path, PathBuf};
 
 use agent::permission::{Decision, Rule};
-use agent::settings::Settings;
+use agent::settings::{Confinement, Settings};
 use agent::world::Config;
 use serde_json::{Map, Value};
 use vfs::state;
@@ -91,7 +91,21 @@ pub fn load(sources: &Sources) -> Config {
             Settings::default()
         }
     };
+    config.problems.extend(unconfined(&config.settings));
     config
+}
+
+/// Why commands cannot be confined as they should be.
+pub fn unconfined(settings: &Settings) -> Option<String> {
+    match settings.shell.sandbox {
+        Confinement::Off => None,
+        Confinement::WorkspaceWrite | Confinement::ReadOnly => {
+            let why = exec::sandbox_support().err()?;
+            Some(format!(
+                "`shell.sandbox` cannot be kept here, so each command asks to run without: {why}"
+            ))
+        }
+    }
 }
 
 /// Every file that may hold configuration, whether it exists or not.

@@ -40,6 +40,7 @@ mod reading;
 mod review;
 mod review_files;
 mod review_told;
+mod sandbox;
 mod scenarios;
 mod search;
 mod sessions;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use agent::settings::Settings;
 use clap::Args;
 use exec::Supervisor;
 
@@ -52,6 +53,7 @@ pub async fn run_checks(doctor: Doctor, supervisor: Supervisor) -> ExitCode {
              it in the editor, or for one run with `copydesk run --trust`",
         );
     }
+    commands(&mut report, &loaded.settings);
     programs(&mut report);
     match state_dir() {
         Some(dir) => match vfs::state::private_dir(&dir) {
@@ -67,7 +69,7 @@ pub async fn run_checks(doctor: Doctor, supervisor: Supervisor) -> ExitCode {
     if report.failed { ExitCode::from(1) } else { ExitCode::SUCCESS }
 }
 
-async fn model(report: &mut Report, settings: &agent::settings::Settings, supervisor: &Supervisor) {
+async fn model(report: &mut Report, settings: &Settings, supervisor: &Supervisor) {
     for found in llm::discover(&|name| std::env::var(name).ok()) {
         report.good(&format!("found {} ({}/{})", found.how, found.provider, found.model));
     }
@@ -93,10 +95,24 @@ async fn model(report: &mut Report, settings: &agent::settings::Settings, superv
     }
 }
 
+fn commands(report: &mut Report, settings: &Settings) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let shell = match &settings.shell.program {
+        Some(program) => exec::Shell::named(program, &path),
+        None => Ok(exec::Shell::find(&path)),
+    };
+    match shell {
+        Ok(shell) => report.good(&format!("shell: {}", shell.program.display())),
+        Err(why) => report.bad(&why, "correct `program` of [shell], or leave it out"),
+    }
+    match config::unconfined(settings) {
+        Some(why) => report.bad(&why, "use a newer kernel, or set `sandbox` of [shell] to `off`"),
+        None => report.good(&format!("sandbox of commands: {}", settings.shell.sandbox.id())),
+    }
+}
+
 fn programs(report: &mut Report) {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let shell = exec::Shell::find(&path);
-    report.good(&format!("shell: {}", shell.program.display()));
     let vfs = boot::vfs();
     let has =
         |name: &str| std::env::split_paths(&path).any(|dir| vfs.kind(&dir.join(name)).is_some());

@@ -32,6 +32,32 @@ pub struct Question {
     pub command: Option<CommandAccess>,
     /// The rule that "always" adds.
     pub suggestion: Option<String>,
+    /// What is offered.
+    pub offer: Offer,
+}
+
+/// What allowing means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// The call runs.
+    Call,
+    /// Its command, which the sandbox stopped, runs again outside of it.
+    Outside,
+}
+
+impl Offer {
+    /// What allowing and rejecting are called.
+    fn words(self) -> [&'static str; 4] {
+        match self {
+            Offer::Call => ["Allow once", "Always allow", "Reject", "Always reject"],
+            Offer::Outside => [
+                "Allow once: run outside the sandbox",
+                "Always allow: run such commands outside",
+                "Reject: leave it at that",
+                "Always reject: keep such commands inside",
+            ],
+        }
+    }
 }
 
 /// What came back.
@@ -172,14 +198,15 @@ fn request(shared: &Arc<Shared>, question: Question) -> RequestPermissionRequest
             question.reason,
         ),
     };
-    let mut options = vec![option(ALLOW_ONCE, "Allow once", PermissionOptionKind::AllowOnce)];
+    let [once, always, reject, never] = question.offer.words();
+    let mut options = vec![option(ALLOW_ONCE, once, PermissionOptionKind::AllowOnce)];
     if let Some(rule) = &question.suggestion {
-        let always = option(ALLOW_ALWAYS, "Always allow", PermissionOptionKind::AllowAlways);
+        let always = option(ALLOW_ALWAYS, always, PermissionOptionKind::AllowAlways);
         options.push(always.meta(copydesk(json!({ "rule": rule }))));
     }
-    options.push(option(REJECT_ONCE, "Reject", PermissionOptionKind::RejectOnce));
+    options.push(option(REJECT_ONCE, reject, PermissionOptionKind::RejectOnce));
     if let Some(rule) = &question.suggestion {
-        let never = option(REJECT_ALWAYS, "Always reject", PermissionOptionKind::RejectAlways);
+        let never = option(REJECT_ALWAYS, never, PermissionOptionKind::RejectAlways);
         options.push(never.meta(copydesk(json!({ "rule": rule }))));
     }
     RequestPermissionRequest::new(shared.id.clone(), bounds::visible(&question.title), options)

@@ -23,9 +23,10 @@ use crate::editor::{Approval, Extras, Reviewed};
 use crate::in_review::{self, End};
 use crate::permission::{self, Policy, Verdict};
 use crate::repair::Repaired;
+use crate::sandbox::{self, Stopped};
 use crate::session::Shared;
 use crate::settings::ReviewPolicy;
-use crate::tool::{Access, Call, Caller, Content, Cx, Entry, Failure, Output, Sees};
+use crate::tool::{Access, Call, Caller, Confined, Content, Cx, Entry, Failure, Output, Sees};
 use crate::tools;
 use crate::unsaved;
 
@@ -200,7 +201,7 @@ async fn permitted(
         Ok(approval) => approval,
         Err(done) => return Ran::Done(done),
     };
-    let Prepared { entry, call, request, mut notes, access, .. } = prepared;
+    let Prepared { entry, call, request, input, mut notes, access } = prepared;
     let started = ToolCallUpdate::new(request.id.clone()).status(ToolCallStatus::InProgress);
     shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(started));
     if !access.is_read_only() {
@@ -215,8 +216,19 @@ async fn permitted(
     let waits = is_reviewed(shared, &access);
     let decisions =
         waits.then(|| shared.world.editor.follow_review(&shared.id, &request.id)).flatten();
-    let cx = context(shared, &request, approval, cancel);
-    let output = match cancellable(cancel, call.run(&cx)).await {
+    let confined = sandbox::at_first(shared, access.command.as_ref());
+    let cx = Cx { confined, ..context(shared, &request, approval, cancel) };
+    let running = async {
+        let output = call.run(&cx).await?;
+        match &access.command {
+            Some(command) if !output.denied.is_empty() => {
+                let stopped = Stopped { entry, input: &input, command, output };
+                sandbox::offer(&cx, stopped, cancel).await
+            }
+            Some(_) | None => Ok(output),
+        }
+    };
+    let output = match cancellable(cancel, running).await {
         Ok(output) => Output {
             content: bounds::spill(output.content, entry.longest, shared, request.dialect),
             ..output
@@ -408,6 +420,7 @@ async fn permission_of(
         card,
         command: subject.access.command.clone(),
         suggestion: subject.suggestion,
+        offer: ask::Offer::Call,
     };
     ask::permission(shared, question, cancel).await
 }
@@ -467,6 +480,7 @@ fn context(
         approval,
         dialect: request.dialect,
         sees: request.sees,
+        confined: Confined::AsConfigured,
         cancel: cancel.clone(),
     }
 }

@@ -23,6 +23,7 @@ pub mod place;
 mod prompt;
 pub mod provider;
 mod repair;
+mod sandbox;
 mod seen;
 pub mod session;
 pub mod settings;

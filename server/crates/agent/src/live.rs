@@ -11,6 +11,7 @@ use protocol::acp::{
 
 use crate::cards;
 use crate::footprint;
+use crate::sandbox;
 use crate::session::{Session, Shared};
 use crate::transcript::Transcript;
 
@@ -79,11 +80,12 @@ impl Observer for Live {
             .as_ref()
             .map(|it| format!("\nWhole output: {}", it.display()))
             .unwrap_or_default();
+        let denied = sandbox::told(&job.denied).map(|it| format!("\n{it}")).unwrap_or_default();
         let text = format!(
-            "<job-ended>\n{head} after {:.0} s: {}\n{}{log}\n</job-ended>",
+            "<job-ended>\n{head} after {:.0} s: {}\n{}{denied}{log}\n</job-ended>",
             job.elapsed.as_secs_f64(),
             job.origin.label,
-            job.tail.trim_end()
+            job.tail.trim_end(),
         );
         let call = job.origin.call.clone();
         tokio::spawn(async move {

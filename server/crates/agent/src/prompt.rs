@@ -11,6 +11,7 @@ use vfs::{Dirty, Location};
 
 use crate::permission;
 use crate::provider::Chosen;
+use crate::sandbox;
 use crate::session::{Prompt, Shared};
 
 /// The system text.
@@ -43,6 +44,7 @@ pub fn environment(shared: &Arc<Shared>) -> String {
         format!("Platform: {} {}", std::env::consts::OS, std::env::consts::ARCH),
         format!("Mode: {} ({})", shared.mode().name(), shared.mode().description()),
     ];
+    facts.extend(sandbox::described(&shared.world.config().settings.shell));
     let open = open_documents(shared);
     if !open.is_empty() {
         facts.push(format!("Open in the editor:\n{open}"));

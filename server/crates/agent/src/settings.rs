@@ -277,4 +277,34 @@ pub struct Shell {
     pub program: Option<String>,
     /// Milliseconds a foreground command may take; absent: 120,000.
     pub timeout: Option<u64>,
+    /// What the kernel lets commands do, whatever they are: `off`, `workspace-write` or `read-only`.
+    pub sandbox: Confinement,
+    /// Folders and files that confined commands may write besides, e.g. `~/.cargo`.
+    pub sandbox_writable: Vec<String>,
+    /// Whether confined commands may use the network and talk to programs that listen on this machine.
+    pub sandbox_network: bool,
+}
+
+/// What commands are confined to by the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confinement {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Writing in the workspace and folders for temporary files; no network.
+    WorkspaceWrite,
+    /// Writing nowhere; no network.
+    ReadOnly,
+}
+
+impl Confinement {
+    /// The name in configuration.
+    pub fn id(self) -> &'static str {
+        match self {
+            Confinement::Off => "off",
+            Confinement::WorkspaceWrite => "workspace-write",
+            Confinement::ReadOnly => "read-only",
+        }
+    }
 }

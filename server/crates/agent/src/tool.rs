@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
+use exec::Denial;
 use protocol::acp::{self, ToolCallContent, ToolKind};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -127,6 +128,8 @@ pub struct Output {
     pub raw: Option<Value>,
     /// Whether the call ran but what it did failed, e.g. a command's exit code.
     pub failed: bool,
+    /// What the sandbox denied a command that failed.
+    pub denied: Vec<Denial>,
 }
 
 impl Output {
@@ -157,6 +160,16 @@ pub enum Content {
     Image { media_type: String, data: String },
     /// A video, base64.
     Video { media_type: String, data: String },
+}
+
+impl Content {
+    /// The text of it, where it is text.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Content::Text(text) => Some(text),
+            Content::Image { .. } | Content::Video { .. } => None,
+        }
+    }
 }
 
 /// A tool's failure, written for the model: what to change.
@@ -221,8 +234,19 @@ pub struct Cx {
     pub dialect: &'static Dialect,
     /// What the caller can be shown.
     pub sees: Sees,
+    /// Whether its command is confined.
+    pub confined: Confined,
     /// Ends the call.
     pub cancel: CancellationToken,
+}
+
+/// Whether a call's command is confined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confined {
+    /// As the settings say.
+    AsConfigured,
+    /// Not: a rule or the person lets it run outside the sandbox.
+    Outside,
 }
 
 /// A tool in the registry.

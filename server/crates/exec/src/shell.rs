@@ -25,6 +25,17 @@ impl Shell {
         Shell { program }
     }
 
+    /// The shell of this name or path; else why it cannot be run.
+    pub fn named(program: &str, path: &OsStr) -> Result<Shell, String> {
+        let found = if program.contains('/') {
+            Some(PathBuf::from(program)).filter(|it| access(it, Access::EXEC_OK).is_ok())
+        } else {
+            find_program(program, path)
+        };
+        let program = found.ok_or_else(|| format!("the shell `{program}` is not there"))?;
+        Ok(Shell { program })
+    }
+
     /// The arguments that run `script`.
     pub fn argv(&self, script: &str) -> Vec<OsString> {
         vec![self.program.clone().into(), "-c".into(), script.into()]

@@ -63,6 +63,28 @@ pub fn decide(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -
     }
 }
 
+/// Decides whether a command, which may run, may do so outside the sandbox.
+pub fn decide_outside(script: &str, policy: &Policy<'_>) -> Verdict {
+    if let Some(rule) = policy.rules.outside(Decision::Deny, script) {
+        return denied(format!("denied by the rule `{rule}`"));
+    }
+    if policy.mode == Mode::Plan {
+        return denied("denied: plan mode is active".into());
+    }
+    let granted = policy.rules.of_session();
+    let rules = if policy.trusted { policy.rules } else { &granted };
+    if let Some(rule) = rules.outside(Decision::Ask, script) {
+        return Verdict::Ask { reason: format!("the rule `{rule}` asks"), suggestion: None };
+    }
+    if rules.outside(Decision::Allow, script).is_some() {
+        return Verdict::Allow;
+    }
+    Verdict::Ask {
+        reason: "the sandbox stopped it".into(),
+        suggestion: shell::suggestion(script).map(|it| format!("Unsandboxed({it})")),
+    }
+}
+
 /// Whether a deny rule names the tool as a whole, so that it is not shown to the model.
 pub fn hidden(tool: &str, rules: &Rules) -> bool {
     rules.bare(Decision::Deny, tool).is_some()

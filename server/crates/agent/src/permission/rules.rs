@@ -110,6 +110,8 @@ pub struct Rules {
 const WRITES: [&str; 2] = ["Edit", "Write"];
 const READS: &str = "Read";
 const SHELL: &str = "Bash";
+/// Commands that run outside the sandbox.
+const OUTSIDE: &str = "Unsandboxed";
 /// The scope of what the person allowed while the session ran.
 const SESSION: &str = "session";
 
@@ -202,6 +204,28 @@ impl Rules {
         }
         let patterns: Vec<&str> = bash().filter_map(|it| it.specifier.as_deref()).collect();
         shell::every_part_matches(script, &patterns)
+    }
+
+    /// A rule of this decision on running the command outside the sandbox. Allow: all parts of it are
+    /// covered.
+    pub fn outside(&self, decision: Decision, script: &str) -> Option<&Rule> {
+        let mut rules = self.of(decision).filter(|it| it.tool == OUTSIDE);
+        match decision {
+            Decision::Ask | Decision::Deny => rules.find(|rule| match &rule.specifier {
+                None => true,
+                Some(pattern) => shell::any_part_matches(script, pattern),
+            }),
+            Decision::Allow => {
+                let rules: Vec<&Rule> = rules.collect();
+                let patterns: Vec<&str> =
+                    rules.iter().filter_map(|it| it.specifier.as_deref()).collect();
+                let whole = rules.iter().find(|it| it.specifier.is_none()).copied();
+                whole.or_else(|| {
+                    let covered = shell::every_part_matches(script, &patterns);
+                    rules.first().copied().filter(|_| covered)
+                })
+            }
+        }
     }
 
     /// Whether the person's own allow rule names this very path rather than a whole folder.

@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 use super::*;
 
 mod commands;
+mod outside;
 
 /// A workspace with links, and a folder beside it.
 struct Desk {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use exec::{Command, Ended, Exit, Promotion, Ran};
+use exec::{Command, Denial, Ended, Exit, Promotion, Ran, SpawnError};
 use protocol::acp::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,6 +15,7 @@ use crate::cards;
 use crate::footprint::{self, Traces};
 use crate::permission::shell;
 use crate::place::Place;
+use crate::sandbox;
 use crate::tool::{Access, Card, CommandAccess, Cx, Failure, Output, Tool};
 
 const DEFAULT: u64 = 120_000;
@@ -91,10 +92,10 @@ impl Tool for Bash {
         let command = self.command(cx).await?;
         if self.run_in_background {
             footprint::begin_job(cx, &self.command).await;
-            let job = cx.session.jobs.start(command).await.map_err(|err| {
-                footprint::forget(cx);
-                Failure::new(format!("{err}."))
-            })?;
+            let job = match cx.session.jobs.start(command).await {
+                Ok(job) => job,
+                Err(err) => return not_started(cx, err),
+            };
             let text = format!(
                 "[background job {job}] started. You are told when it ends; read its output with \
                  {}, stop it with {}.",
@@ -104,10 +105,10 @@ impl Tool for Bash {
             return Ok(Output::text(text));
         }
         footprint::begin(cx, &self.command).await;
-        let ran = cx.session.jobs.run(command, &cx.cancel).await.map_err(|err| {
-            footprint::forget(cx);
-            Failure::new(format!("The command could not be started: {err}."))
-        })?;
+        let ran = match cx.session.jobs.run(command, &cx.cancel).await {
+            Ok(ran) => ran,
+            Err(err) => return not_started(cx, err),
+        };
         let traces = match ran.ended {
             Ended::Promoted { .. } => footprint::goes_on(cx).await,
             Ended::Cancelled => {
@@ -152,6 +153,7 @@ impl Bash {
             };
             command.deadline = self.deadline.filter(|it| *it != 0).and_then(limit);
         }
+        command.sandbox = sandbox::of(cx);
         command.label = self.description.clone().unwrap_or_else(|| self.command.clone());
         command.call = cx.call.clone();
         command.owner = cx.session.id.clone();
@@ -195,6 +197,7 @@ impl Bash {
         if ran.unconfirmed {
             lines.push("[some of its processes could not be confirmed to have ended]".into());
         }
+        lines.extend(sandbox::told(&ran.denied));
         lines.extend(self.carry_cwd(cx, &ran));
         lines.extend(traces.lines);
         let lines: Vec<String> = lines.into_iter().filter(|it| !it.is_empty()).collect();
@@ -210,6 +213,7 @@ impl Bash {
         let mut output = Output::text(lines.join("\n")).with_card(card);
         output.failed = failed;
         output.raw = Some(exit);
+        output.denied = if failed { ran.denied } else { Vec::new() };
         Ok(output)
     }
 
@@ -240,6 +244,23 @@ impl Bash {
             cwd.display(),
             cx.place.cwd.display()
         ))
+    }
+}
+
+fn not_started(cx: &Cx, err: SpawnError) -> Result<Output, Failure> {
+    footprint::forget(cx);
+    let text = format!("The command could not be started: {err}.");
+    match err {
+        SpawnError::NoSandbox(why) => {
+            let denied = vec![Denial::Unsupported(why)];
+            Ok(Output { failed: true, denied, ..Output::text(text) })
+        }
+        SpawnError::ProgramNotFound(_)
+        | SpawnError::DirectoryMissing(_)
+        | SpawnError::TooManyJobs(_)
+        | SpawnError::Os(_)
+        | SpawnError::Closed
+        | SpawnError::Supervisor(_) => Err(Failure::new(text)),
     }
 }
 
