@@ -29,7 +29,7 @@ after(async () => {
 });
 
 /** A test in a folder of its own, after the agent rewrote `a.txt`; a failure leaves a picture. */
-function story(name, body, { text = BEFORE, after: wanted = AFTER } = {}) {
+function story(name, body, { text = BEFORE, after: wanted = AFTER, steps = rewrite('a.txt', wanted) } = {}) {
   test(name, async () => {
     await session.openFolder({ files: { 'a.txt': text }, open: 'a.txt' });
     const { editor, page, panel } = session;
@@ -43,7 +43,7 @@ function story(name, body, { text = BEFORE, after: wanted = AFTER } = {}) {
       });
     const holds = expected => until(`the text is ${JSON.stringify(expected)}`, async () => (await editor.text()) === expected);
     try {
-      model.play(rewrite('a.txt', wanted));
+      model.play(steps);
       await editor.openChat();
       await editor.prompt('rewrite it');
       await panel.locator('.agent', { hasText: 'Rewritten.' }).waitFor();
@@ -154,6 +154,35 @@ story(
     await holds(BEFORE);
   },
   { after: 'one\ntwo\nfive\nsix\nseven\n' },
+);
+
+const MOVE = '*** Begin Patch\n*** Update File: a.txt\n*** Move to: sub/b.txt\n@@\n-seven\n+SEVEN\n*** End Patch\n';
+
+story(
+  'a file that is open moves with its tab, is compared under both names, and goes back',
+  async ({ editor, page, lenses, pending, holds, disk }) => {
+    const tabs = async () => (await page.locator('.tabs-container .tab').allTextContents()).map(it => it.trim());
+    await until('the tab has the new name', async () => (await tabs()).join() === 'b.txt');
+    await pending(2);
+    await lenses(2);
+    const notes = () => page.locator('.view-line span').evaluateAll(nodes => nodes.map(node => getComputedStyle(node, '::after').content));
+    await until('the old name is said', async () => (await notes()).some(note => note.includes('moved from a.txt')));
+    await page.screenshot({ path: join(artifacts, 'review-moved.png') });
+    await editor.command('Copydesk: Compare File with Text Before Changes');
+    await page.locator('.tab.active', { hasText: 'a.txt → sub/b.txt (pending changes)' }).waitFor();
+    await page.locator('.monaco-diff-editor .view-line', { hasText: 'seven' }).first().waitFor();
+    await page.screenshot({ path: join(artifacts, 'review-moved-compare.png') });
+    await editor.command('View: Close Editor');
+    await editor.command('Copydesk: Reject All Pending Changes');
+    await pending(0);
+    await until('the tab has the old name', async () => (await tabs()).join() === 'a.txt');
+    await holds(BEFORE);
+    await until('the file is back', () => disk() === BEFORE);
+  },
+  {
+    after: 'one\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n',
+    steps: [{ calls: [{ name: 'Read', input: { file_path: 'a.txt' } }] }, { calls: [{ name: 'ApplyPatch', input: { patch: MOVE } }] }, { text: 'Rewritten.' }],
+  },
 );
 
 story('hunks are seen in every theme', async ({ editor, page, panel, lenses, pending }) => {

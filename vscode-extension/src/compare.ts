@@ -10,9 +10,14 @@ const SCHEME = 'copydesk-base';
 /** Stands for the current text of a file that the agent deleted. */
 const GONE = 'gone';
 
-/** The document with the text of a file before the pending changes. */
-export function baseOf(uri: vscode.Uri): vscode.Uri {
-  return uri.with({ scheme: SCHEME, query: uri.toString(), fragment: '' });
+/** The document with the text of a file before the pending changes, by the name it had then. */
+export function baseOf(review: Review, uri: vscode.Uri): vscode.Uri {
+  return nameBefore(review, uri).with({ scheme: SCHEME, query: uri.toString(), fragment: '' });
+}
+
+function nameBefore(review: Review, uri: vscode.Uri): vscode.Uri {
+  const before = review.file(uri)?.oldUri;
+  return before ? vscode.Uri.parse(before, true) : uri;
 }
 
 function goneOf(uri: vscode.Uri): vscode.Uri {
@@ -27,8 +32,10 @@ class BaseDocuments implements vscode.TextDocumentContentProvider {
 
   refresh(uris: readonly vscode.Uri[]): void {
     for (const uri of uris) {
-      const base = baseOf(uri);
-      if (vscode.workspace.textDocuments.some(document => document.uri.toString() === base.toString())) this.changed.fire(base);
+      // A comparison that is open keeps the name it was opened by.
+      for (const { uri: shown } of vscode.workspace.textDocuments) {
+        if (shown.scheme === SCHEME && shown.query === uri.toString()) this.changed.fire(shown);
+      }
     }
   }
 
@@ -44,12 +51,14 @@ class BaseDocuments implements vscode.TextDocumentContentProvider {
 /** The two sides of a file: before the pending changes and now. */
 function sides(review: Review, uri: vscode.Uri): { base: vscode.Uri | undefined; now: vscode.Uri | undefined } {
   const change = review.file(uri)?.change;
-  return { base: change === 'add' ? undefined : baseOf(uri), now: change === 'delete' ? undefined : uri };
+  return { base: change === 'add' ? undefined : baseOf(review, uri), now: change === 'delete' ? undefined : uri };
 }
 
 async function compare(review: Review, uri: vscode.Uri): Promise<void> {
   const { base, now } = sides(review, uri);
-  await vscode.commands.executeCommand('vscode.diff', base ?? goneOf(uri), now ?? goneOf(uri), `${path.basename(uri.path)} (pending changes)`, { preview: true });
+  const before = nameBefore(review, uri);
+  const name = before === uri ? path.basename(uri.path) : `${vscode.workspace.asRelativePath(before)} → ${vscode.workspace.asRelativePath(uri)}`;
+  await vscode.commands.executeCommand('vscode.diff', base ?? goneOf(uri), now ?? goneOf(uri), `${name} (pending changes)`, { preview: true });
 }
 
 async function compareAll(review: Review): Promise<void> {
@@ -79,14 +88,15 @@ class PendingList {
     if (!this.control) {
       this.control = vscode.scm.createSourceControl('copydesk', 'Copydesk');
       this.control.inputBox.visible = false;
-      this.control.quickDiffProvider = { provideOriginalResource: uri => (this.review.file(uri) ? baseOf(uri) : undefined) };
+      this.control.quickDiffProvider = { provideOriginalResource: uri => (this.review.file(uri) ? baseOf(this.review, uri) : undefined) };
       this.group = this.control.createResourceGroup('pending', 'Pending Changes');
     }
     this.control.count = this.review.count;
     if (!this.group) return;
     this.group.resourceStates = pending.map(({ uri, file }) => {
       const { added, removed } = lineCounts(file);
-      const word = { add: 'New file', delete: 'Deleted', rename: 'Renamed' }[file.change] ?? 'Changed';
+      const before = file.oldUri ? ` from ${vscode.workspace.asRelativePath(vscode.Uri.parse(file.oldUri, true))}` : '';
+      const word = { add: 'New file', delete: 'Deleted', rename: `Moved${before}` }[file.change] ?? 'Changed';
       return {
         resourceUri: uri,
         command: { title: 'Open', command: 'copydesk.compare', arguments: [{ uri }] },

@@ -4,7 +4,7 @@
 
 import * as vscode from 'vscode';
 import type { Server } from './client';
-import type { Hunk } from './protocol';
+import type { Hunk, ReviewFile } from './protocol';
 import { type Review, hunkCount, lineCount } from './review';
 
 /** Lines of removed text that a hover shows. */
@@ -59,11 +59,11 @@ class Drawing {
     const came: vscode.DecorationOptions[] = [];
     const went: vscode.DecorationOptions[] = [];
     for (const hunk of file?.hunks ?? []) {
-      const hoverMessage = hover(hunk);
+      const hoverMessage = hover(file, hunk);
       const lines = linesOf(document, hunk);
       if (lines) came.push({ range: lines, hoverMessage });
       const line = document.lineAt(Math.min(hunk.range.start.line, document.lineCount - 1));
-      const note = words(hunk, line.lineNumber === document.lineCount - 1 && line.isEmptyOrWhitespace ? 'at the end' : 'above');
+      const note = words(file, hunk, line.lineNumber === document.lineCount - 1 && line.isEmptyOrWhitespace ? 'at the end' : 'above');
       if (note !== '') {
         went.push({ range: new vscode.Range(line.range.end, line.range.end), hoverMessage, renderOptions: { after: { contentText: note } } });
       }
@@ -86,16 +86,29 @@ function linesOf(document: vscode.TextDocument, hunk: Hunk): vscode.Range | unde
   return new vscode.Range(range.start.line, 0, last, document.lineAt(last).text.length);
 }
 
-function words(hunk: Hunk, where: string): string {
+/** The name a file had, where the hunk is its move: one without text. */
+function movedFrom(file: ReviewFile | undefined, hunk: Hunk): string | undefined {
+  const uri = hunk.oldText === '' && hunk.newText === '' ? file?.oldUri : undefined;
+  return uri ? vscode.workspace.asRelativePath(vscode.Uri.parse(uri, true)) : undefined;
+}
+
+function words(file: ReviewFile | undefined, hunk: Hunk, where: string): string {
   const removed = lineCount(hunk.oldText);
   const parts = [];
-  if (hunk.newText === '') parts.push(`${removed === 1 ? '1 line' : `${removed} lines`} removed ${where}`);
+  const from = movedFrom(file, hunk);
+  if (from !== undefined) parts.push(`moved from ${from}`);
+  else if (hunk.newText === '') parts.push(`${removed === 1 ? '1 line' : `${removed} lines`} removed ${where}`);
   if (hunk.state === 'conflict') parts.push('you wrote inside this change');
   return parts.join(' · ');
 }
 
-function hover(hunk: Hunk): vscode.MarkdownString {
+function hover(file: ReviewFile | undefined, hunk: Hunk): vscode.MarkdownString {
   const markdown = new vscode.MarkdownString();
+  const from = movedFrom(file, hunk);
+  if (from !== undefined) {
+    markdown.appendText(`Moved by the agent from ${from}`);
+    return markdown;
+  }
   if (hunk.oldText === '') {
     markdown.appendText('Added by the agent');
     return markdown;
