@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 
 use crate::editor::{Editor, Kind, Start, Told};
+use crate::model::{Model, Step};
 use crate::review::{BEFORE, automatic, hunks, resolve, undo};
 use crate::workspace::{Workspace, until};
 
@@ -241,4 +242,35 @@ fn what_a_command_changes_is_accepted_at_once_where_review_is_automatic() {
     session.tool("Bash", json!({ "command": "echo more >> a.txt" })).ok();
     assert_eq!(hunks(&editor), Vec::<Value>::new());
     assert_eq!(workspace.read("a.txt"), format!("{BEFORE}more\n"));
+}
+
+#[test]
+fn a_move_is_rewound_and_that_is_undone() {
+    for is_open in [false, true] {
+        let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+        let model = Model::new([
+            Step::call("Read", json!({ "file_path": "a.txt" })),
+            Step::call("ApplyPatch", patch(BODY)),
+            Step::text("Moved."),
+        ]);
+        let mut settings = model.settings();
+        settings["mode"] = json!("edit");
+        let editor = Editor::open(&workspace, &settings);
+        if is_open {
+            editor.open_file("a.txt");
+        }
+        let session = editor.session();
+        session.prompt("move it");
+        assert_eq!(pending(&editor), ["rename c.txt (a.txt)"], "open: {is_open}");
+        let listed = editor.request("copydesk/checkpoint/list", json!({ "sessionId": session.id }));
+        let restore = json!({ "checkpointId": listed["checkpoints"][0]["id"] });
+        let restored = editor.request("copydesk/checkpoint/restore", restore);
+        assert_eq!(restored["conflicts"], json!([]), "open: {is_open}: {restored}");
+        assert_eq!(workspace.read("a.txt"), BEFORE, "open: {is_open}");
+        assert!(!workspace.has("sub/c.txt") && pending(&editor).is_empty(), "open: {is_open}");
+        undo(&editor, &restored);
+        assert!(!workspace.has("a.txt"), "open: {is_open}");
+        assert_eq!(workspace.read("sub/c.txt"), BEFORE.replace("two", "TWO"), "open: {is_open}");
+        assert_eq!(pending(&editor), ["rename c.txt (a.txt)"], "open: {is_open}");
+    }
 }

@@ -39,7 +39,7 @@ pub struct Recording {
 }
 
 /// The hunks there were before restores.
-pub type Memories = BTreeMap<(String, u64), BTreeMap<Location, Remembered>>;
+pub type Memories = BTreeMap<(String, u64), BTreeMap<Location, Remembered<Location>>>;
 
 /// One file before and after.
 #[derive(Clone, Debug)]

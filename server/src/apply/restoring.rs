@@ -51,7 +51,7 @@ enum Hunks<'a> {
     /// They go with what is taken back.
     Go,
     /// They come back, those of this session.
-    Return(Option<&'a Remembered>, &'a Origin),
+    Return(Option<&'a Remembered<Location>>, &'a Origin),
 }
 
 impl LspEditor {

@@ -10,24 +10,35 @@ use text::{ChangeSet, Rope};
 use crate::Origin;
 use crate::file::{Existence, File};
 use crate::ledger::Ledger;
+use crate::moves::Move;
 use crate::past::{Names, Past};
 use crate::pieces::{Piece, slice};
 
 /// What was known of a file before a restore, for its undo.
 #[derive(Clone, Debug)]
-pub struct Remembered(Option<Box<File>>);
+pub struct Remembered<F> {
+    file: Option<Box<File>>,
+    moved: Option<Move<F>>,
+}
 
 impl<F: Ord + Clone> Ledger<F> {
     /// What is known of a file now.
-    pub fn remember(&self, file: &F) -> Remembered {
-        Remembered(self.files.get(file).cloned().map(Box::new))
+    pub fn remember(&self, file: &F) -> Remembered<F> {
+        Remembered {
+            file: self.files.get(file).cloned().map(Box::new),
+            moved: self.moves.get(file).cloned(),
+        }
     }
 
     /// What was remembered counts again.
-    pub fn put_back(&mut self, file: &F, remembered: &Remembered) {
-        match &remembered.0 {
+    pub fn put_back(&mut self, file: &F, remembered: &Remembered<F>) {
+        match &remembered.file {
             Some(known) => drop(self.files.insert(file.clone(), (**known).clone())),
             None => drop(self.files.remove(file)),
+        }
+        match &remembered.moved {
+            Some(moved) => drop(self.moves.insert(file.clone(), moved.clone())),
+            None => drop(self.moves.remove(file)),
         }
         self.changed(file);
     }
@@ -55,16 +66,16 @@ impl<F: Ord + Clone> Ledger<F> {
         &mut self,
         file: &F,
         (before, changes): (&Rope, &ChangeSet),
-        remembered: Option<&Remembered>,
+        remembered: Option<&Remembered<F>>,
         origin: &Origin,
     ) {
         let now = changes.apply(before);
         match remembered {
-            Some(Remembered(Some(known))) if known.current == now => {
+            Some(Remembered { file: Some(known), .. }) if known.current == now => {
                 self.files.insert(file.clone(), (**known).clone());
                 self.changed(file);
             }
-            Some(Remembered(None)) if !self.files.contains_key(file) => {}
+            Some(Remembered { file: None, .. }) if !self.files.contains_key(file) => {}
             Some(_) | None => self.agent_edit(file, before, changes, origin),
         }
     }
