@@ -16,6 +16,7 @@ mod bytes;
 mod cases;
 mod checkpoints;
 mod cli;
+mod commands;
 mod corners;
 mod dialects;
 mod editor;

@@ -271,6 +271,7 @@ impl Sessions {
             vfs: self.world.vfs.clone(),
             cwd: begin.cwd,
             artifacts: artifacts.clone(),
+            grammar: self.world.grammar(),
         };
         Session::start(
             self.world.clone(),

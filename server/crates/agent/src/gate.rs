@@ -414,9 +414,14 @@ async fn permission_of(
         let shown = ToolCallUpdate::new(id.to_string()).content(preview);
         shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(shown));
     }
+    let words = subject.input["description"].as_str().map(bounds::title);
+    let reason = match words.filter(|_| subject.access.command.is_some()) {
+        Some(words) => format!("{} (the agent says: {words})", subject.reason),
+        None => subject.reason,
+    };
     let question = ask::Question {
         title,
-        reason: subject.reason,
+        reason,
         card,
         command: subject.access.command.clone(),
         suggestion: subject.suggestion,

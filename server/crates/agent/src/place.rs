@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use exec::Grammar;
 use vfs::{FileKind, Location, Roots, Vfs};
 
 use crate::tool::Failure;
@@ -21,6 +22,8 @@ pub struct Place {
     pub cwd: PathBuf,
     /// Where `artifact:<id>` lies.
     pub artifacts: Option<PathBuf>,
+    /// How its commands are written.
+    pub grammar: Grammar,
 }
 
 /// A place a call touches, with what the permission engine needs to know of it.

@@ -154,7 +154,7 @@ fn decide(shared: &Arc<Shared>, command: &CommandAccess) -> Verdict {
         trusted: shared.world.may_run_unasked(),
         plan_file: None,
     };
-    permission::decide_outside(&command.script, &policy)
+    permission::decide_outside(&command.script, shared.world.grammar(), &policy)
 }
 
 fn configured(shell: &Shell, place: &Place) -> Option<Sandbox> {

@@ -313,12 +313,14 @@ impl Shared {
 
     /// Where calls work now.
     pub fn place(&self) -> Place {
+        let grammar = self.world.grammar();
         let control = self.lock();
         Place {
             roots: control.roots.clone(),
             vfs: self.world.vfs.clone(),
             cwd: control.cwd.clone(),
             artifacts: self.artifacts.dir().map(PathBuf::from),
+            grammar,
         }
     }
 

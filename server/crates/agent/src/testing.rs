@@ -266,6 +266,7 @@ impl Desk {
                     roots: Arc::new(vfs::Roots::new([root.clone()])),
                     cwd: root.clone(),
                     artifacts: Some(base.join("artifacts")),
+                    grammar: exec::Grammar::Posix,
                 },
                 mode,
                 model: None,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use exec::{LoginPath, Shell, Supervisor};
+use exec::{Grammar, LoginPath, Shell, Supervisor};
 use vfs::Vfs;
 
 use crate::editor::Editor;
@@ -101,9 +101,20 @@ impl World {
 
     /// The shell that commands run in.
     pub fn shell(&self) -> Shell {
+        let path = std::env::var_os("PATH").unwrap_or_default();
         match &self.config().settings.shell.program {
-            Some(program) => Shell { program: PathBuf::from(program) },
-            None => Shell::find(&std::env::var_os("PATH").unwrap_or_default()),
+            // One that is not there is said so when a command is to run.
+            Some(program) => Shell::named(program, &path)
+                .unwrap_or_else(|_| Shell { program: PathBuf::from(program) }),
+            None => Shell::find(&path),
+        }
+    }
+
+    /// How commands are written.
+    pub fn grammar(&self) -> Grammar {
+        match &self.config().settings.shell.program {
+            Some(program) => Shell { program: PathBuf::from(program) }.grammar(),
+            None => Grammar::Posix,
         }
     }
 

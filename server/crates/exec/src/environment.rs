@@ -15,16 +15,25 @@ use crate::supervisor::{Spawn, Stdio, Supervisor};
 const LOGIN_LIMIT: Duration = Duration::from_secs(2);
 
 const FIXED: &[(&str, &str)] = &[
+    ("APT_LISTCHANGES_FRONTEND", "none"),
+    ("AWS_PAGER", "cat"),
+    ("BAT_PAGER", "cat"),
+    ("COMPOSER_NO_INTERACTION", "1"),
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("EDITOR", "true"),
     ("GCM_INTERACTIVE", "never"),
+    ("GH_PAGER", "cat"),
     ("GH_PROMPT_DISABLED", "1"),
     ("GIT_EDITOR", "true"),
     ("GIT_PAGER", "cat"),
+    ("GIT_SEQUENCE_EDITOR", "true"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("MANPAGER", "cat"),
     ("PAGER", "cat"),
+    ("PIP_NO_INPUT", "1"),
+    ("POETRY_NO_INTERACTION", "1"),
     ("SSH_ASKPASS_REQUIRE", "never"),
+    ("SYSTEMD_PAGER", "cat"),
     ("TERM", "dumb"),
     ("VISUAL", "true"),
 ];
@@ -57,9 +66,15 @@ pub fn is_secret(name: &OsStr, value: &OsStr) -> bool {
 fn is_secret_name(name: &str) -> bool {
     const PARTS: &[&str] = &[
         "APIKEY",
+        "AUTHTOKEN",
+        "BEARER",
         "CREDENTIAL",
         "CREDENTIALS",
+        "JWT",
+        "KEY",
+        "KEYS",
         "PASS",
+        "PASSCODE",
         "PASSPHRASE",
         "PASSWD",
         "PAT",
@@ -69,65 +84,106 @@ fn is_secret_name(name: &str) -> bool {
         "SECRETS",
         "TOKEN",
     ];
-    const ENDS: &[&str] = &[
-        "ACCESS_KEY",
-        "ACCESS_KEY_ID",
-        "API_KEY",
-        "AUTH_KEY",
-        "ENCRYPTION_KEY",
-        "PRIVATE_KEY",
-        "SECRET_KEY",
-        "SIGNING_KEY",
-    ];
     if matches!(name, "PWD" | "OLDPWD") {
         return false;
     }
+    let parts: Vec<&str> = name.split(|it: char| !it.is_ascii_alphanumeric()).collect();
+    // A public key is none to keep.
+    let public = parts.iter().any(|part| matches!(*part, "PUBLIC" | "PUB"));
+    let key = |part: &str| matches!(part, "KEY" | "KEYS");
     name.contains("PASSWORD")
-        || name.split('_').any(|part| PARTS.contains(&part))
-        || ENDS.iter().any(|end| name.ends_with(end))
+        || name.contains("ACCESSKEY")
+        || name.contains("SECRETKEY")
+        || name.contains("PRIVATEKEY")
+        || parts.iter().any(|part| PARTS.contains(part) && !(public && key(part)))
 }
+
+/// How values that are secrets begin, and their least length.
+const PREFIXES: &[(&str, usize)] = &[
+    ("AGE-SECRET-KEY-", 30),
+    ("AIza", 35),
+    ("AKIA", 20),
+    ("ASIA", 20),
+    ("ATATT", 40),
+    ("SG.", 40),
+    ("dckr_pat_", 20),
+    ("dop_v1_", 40),
+    ("figd_", 20),
+    ("ghp_", 20),
+    ("gho_", 20),
+    ("ghs_", 20),
+    ("ghu_", 20),
+    ("ghr_", 20),
+    ("github_pat_", 20),
+    ("gldt-", 20),
+    ("glpat-", 20),
+    ("glptt-", 20),
+    ("gsk_", 20),
+    ("hf_", 30),
+    ("hvs.", 20),
+    ("lin_api_", 20),
+    ("npm_", 30),
+    ("nvapi-", 20),
+    ("pplx-", 20),
+    ("pypi-", 40),
+    ("r8_", 30),
+    ("rk_live_", 20),
+    ("rk_test_", 20),
+    ("rubygems_", 30),
+    ("sbp_", 30),
+    ("shpat_", 20),
+    ("shpss_", 20),
+    ("sk-", 20),
+    ("sk_live_", 20),
+    ("sk_test_", 20),
+    ("tskey-", 20),
+    ("xai-", 20),
+    ("xapp-", 20),
+    ("xoxa-", 20),
+    ("xoxb-", 20),
+    ("xoxe-", 20),
+    ("xoxp-", 20),
+    ("xoxs-", 20),
+    ("ya29.", 20),
+];
 
 fn is_secret_value(name: &str, value: &str) -> bool {
-    const PREFIXES: &[(&str, usize)] = &[
-        ("-----BEGIN", 10),
-        ("AIza", 35),
-        ("AKIA", 20),
-        ("ASIA", 20),
-        ("ghp_", 20),
-        ("gho_", 20),
-        ("ghs_", 20),
-        ("ghu_", 20),
-        ("ghr_", 20),
-        ("github_pat_", 20),
-        ("glpat-", 20),
-        ("hf_", 30),
-        ("npm_", 30),
-        ("pypi-", 40),
-        ("sk-", 20),
-        ("sk_live_", 20),
-        ("xoxa-", 20),
-        ("xoxb-", 20),
-        ("xoxp-", 20),
-        ("ya29.", 20),
-    ];
     let value = value.trim();
-    let one_word = !value.contains(char::is_whitespace) || value.starts_with("-----BEGIN");
-    let prefixed =
-        PREFIXES.iter().any(|(prefix, least)| value.starts_with(prefix) && value.len() >= *least);
-    let web_token = value.starts_with("eyJ") && value.matches('.').count() == 2;
+    if value.contains("PRIVATE KEY-----") || value.contains("PRIVATE KEY BLOCK-----") {
+        return true;
+    }
+    let lower = value.to_ascii_lowercase();
+    // Connection strings of databases and clouds.
+    if ["accountkey=", "sharedaccesskey=", "password=", "pwd="].iter().any(|it| lower.contains(it))
+    {
+        return true;
+    }
+    let header = ["Bearer ", "Basic "].iter().find_map(|it| value.strip_prefix(it));
+    if header.is_some_and(|it| it.len() >= 16 && !it.contains(char::is_whitespace)) {
+        return true;
+    }
+    if value.contains(char::is_whitespace) {
+        return false;
+    }
+    let web_token = value.starts_with("eyJ") && value.matches('.').count() >= 2;
     // A proxy with a password in it is still needed to reach anything.
-    let address = !name.ends_with("_PROXY") && has_password(value);
-    one_word && (prefixed || web_token || address)
+    let address = !name.ends_with("_PROXY") && is_secret_address(value);
+    has_secret_prefix(value) || web_token || address
 }
 
-/// `scheme://user:password@host`.
-fn has_password(value: &str) -> bool {
+fn has_secret_prefix(value: &str) -> bool {
+    PREFIXES.iter().any(|(prefix, least)| value.starts_with(prefix) && value.len() >= *least)
+}
+
+/// `scheme://user:password@host`, or with a token for the user.
+fn is_secret_address(value: &str) -> bool {
     let Some((_, rest)) = value.split_once("://") else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-    authority
-        .rsplit_once('@')
-        .and_then(|(user, _)| user.split_once(':'))
-        .is_some_and(|(_, password)| !password.is_empty())
+    let Some((user, _)) = authority.rsplit_once('@') else { return false };
+    match user.split_once(':') {
+        Some((user, password)) => !password.is_empty() || has_secret_prefix(user),
+        None => has_secret_prefix(user),
+    }
 }
 
 /// The PATH of the person's login shell, read once: an editor started from a desktop menu often

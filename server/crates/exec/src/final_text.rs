@@ -130,11 +130,18 @@ fn escape(rest: &mut std::str::Chars<'_>, screen: &mut Screen) {
             }
         }
         Some(']' | 'P' | 'X' | '^' | '_') => {
+            let inside = rest.clone();
             while let Some(c) = rest.next() {
                 match c {
                     '\u{7}' => return,
                     '\u{1b}' => {
                         rest.next();
+                        return;
+                    }
+                    // No program's title or link has lines: it was no sequence, and must not
+                    // swallow what follows.
+                    '\n' => {
+                        *rest = inside;
                         return;
                     }
                     _ => {}
@@ -173,7 +180,9 @@ fn unfinished_escape(bytes: &[u8]) -> usize {
     let complete = match sequence.first() {
         None => false,
         Some(b'[') => sequence[1..].iter().any(|byte| !(0x20..=0x3f).contains(byte)),
-        Some(b']' | b'P' | b'X' | b'^' | b'_') => sequence.contains(&7),
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => {
+            sequence.iter().any(|byte| matches!(byte, 7 | b'\n'))
+        }
         Some(b'(' | b')' | b'*' | b'+' | b'#' | b'%' | b' ') => sequence.len() > 1,
         Some(_) => true,
     };

@@ -3,7 +3,6 @@
 //! Nothing here outlives the registry: dropping the last clone ends every command.
 
 use std::collections::HashMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +18,7 @@ use crate::command::{
 };
 use crate::reading::{has_news, row, take_news};
 use crate::run::{self, Cause, Confined, Run, STOP_GRACE, Start, State};
-use crate::shell::{promotable, reported_cwd, wrap_for_cwd};
+use crate::shell::{Grammar, promotable, reported_cwd, wrap_for_cwd};
 use crate::supervisor::{Spawn, SpawnError, Stdio, Supervisor, lock};
 
 /// Jobs that may run at once.
@@ -82,7 +81,10 @@ impl Jobs {
         cancel: &CancellationToken,
     ) -> Result<Ran, SpawnError> {
         let Command { timeout, yield_after, deadline, .. } = command;
-        let may_promote = promotable(&command.script);
+        let may_promote = match command.shell.grammar() {
+            Grammar::Posix => promotable(&command.script),
+            Grammar::Other => true,
+        };
         let limit = if may_promote {
             deadline
         } else {
@@ -298,12 +300,16 @@ impl Jobs {
         let (argv, stdio) = match stdio {
             Stdio::Output | Stdio::Piped if job.is_some() => (shell.argv(&script), Stdio::Output),
             Stdio::Output | Stdio::Piped => {
-                let failed = |e: io::Error| SpawnError::Os(e.to_string());
-                create_folder(&self.inner.folder).map_err(failed)?;
-                if let Some(sandbox) = &mut sandbox {
+                // Without one the command runs all the same, and nothing is told of its folder.
+                let placed = match &mut sandbox {
                     // Only what exists can be written from inside.
-                    create(&cwd_report).map_err(failed)?;
-                    sandbox.writable.push(cwd_report.clone().into());
+                    Some(sandbox) => create(&cwd_report).map(|_| {
+                        sandbox.writable.push(cwd_report.clone().into());
+                    }),
+                    None => create_folder(&self.inner.folder),
+                };
+                if let Err(error) = placed {
+                    tracing::warn!(%error, "no place for what a command says of its folder");
                 }
                 (wrap_for_cwd(&shell, &script, &cwd_report), Stdio::Output)
             }

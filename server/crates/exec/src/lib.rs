@@ -40,7 +40,7 @@ pub use jobs::{FOREGROUND_CAP, Jobs, MAX_ACTIVE, MAX_EXIT_WAIT, MAX_FINISHED, MA
 pub use pty::Pty;
 pub use rustix::process::Signal;
 pub use sandbox::{Grant, Sandbox, sandbox_support};
-pub use shell::{Shell, exit_is_error, promotable, wrap_for_cwd};
+pub use shell::{Grammar, Shell, exit_is_error, promotable, wrap_for_cwd};
 pub use supervise::supervise_main;
 pub use supervisor::{
     Exit, Process, ProcessGroup, Signalled, Spawn, SpawnError, Stdio, Supervisor,

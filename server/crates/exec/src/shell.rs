@@ -9,10 +9,27 @@ use rustix::fs::{Access, access};
 use crate::shell_words::{self, SimpleCommand};
 use crate::supervisor::Exit;
 
-/// A POSIX-like shell.
+/// A shell. bash, zsh and their kin, fish and PowerShell are known; any other is given its script
+/// after `-c` and cannot say where it ended up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shell {
     pub program: PathBuf,
+}
+
+/// How the scripts of a shell are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grammar {
+    /// As POSIX says, more or less: what a script does can be read from it.
+    Posix,
+    /// In a way of its own.
+    Other,
+}
+
+enum Kind {
+    Posix,
+    Fish,
+    PowerShell,
+    Unknown,
 }
 
 impl Shell {
@@ -36,9 +53,34 @@ impl Shell {
         Ok(Shell { program })
     }
 
-    /// The arguments that run `script`.
+    /// How its scripts are written.
+    pub fn grammar(&self) -> Grammar {
+        match self.kind() {
+            Kind::Posix => Grammar::Posix,
+            Kind::Fish | Kind::PowerShell | Kind::Unknown => Grammar::Other,
+        }
+    }
+
+    /// The arguments that run `script`, without the person's interactive configuration.
     pub fn argv(&self, script: &str) -> Vec<OsString> {
-        vec![self.program.clone().into(), "-c".into(), script.into()]
+        let options: &[&str] = match self.kind() {
+            Kind::Posix | Kind::Unknown => &["-c"],
+            Kind::Fish => &["--no-config", "-c"],
+            Kind::PowerShell => &["-NoLogo", "-NoProfile", "-NonInteractive", "-Command"],
+        };
+        let mut argv: Vec<OsString> = vec![self.program.clone().into()];
+        argv.extend(options.iter().map(Into::into));
+        argv.push(script.into());
+        argv
+    }
+
+    fn kind(&self) -> Kind {
+        match self.program.file_name().and_then(OsStr::to_str) {
+            Some("sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "mksh") => Kind::Posix,
+            Some("fish") => Kind::Fish,
+            Some("pwsh" | "powershell") => Kind::PowerShell,
+            Some(_) | None => Kind::Unknown,
+        }
     }
 }
 
@@ -46,14 +88,40 @@ impl Shell {
 /// without a trace in its output, exit code or positional parameters. A script that replaces its
 /// exit trap or its shell reports nothing.
 pub fn wrap_for_cwd(shell: &Shell, script: &str, report: &Path) -> Vec<OsString> {
-    // `>|` holds under noclobber, `command` passes over functions. The script is evaluated so
-    // that the lines its errors name are its own.
-    let trap = format!("command pwd -P 2>/dev/null >|{}", quote(&report.to_string_lossy()));
-    let wrapped = format!("trap {} EXIT; __script=$1; shift; eval \"$__script\"", quote(&trap));
-    let mut argv = shell.argv(&wrapped);
-    argv.push(shell.program.file_name().unwrap_or_else(|| OsStr::new("sh")).to_owned());
-    argv.push(script.into());
-    argv
+    let report = report.to_string_lossy();
+    match shell.kind() {
+        Kind::Posix => {
+            // `>|` holds under noclobber, `command` passes over functions. The script is evaluated
+            // so that the lines its errors name are its own.
+            let trap = format!("command pwd -P 2>/dev/null >|{}", quote(&report));
+            let wrapped =
+                format!("trap {} EXIT; __script=$1; shift; eval \"$__script\"", quote(&trap));
+            let mut argv = shell.argv(&wrapped);
+            argv.push(shell.program.file_name().unwrap_or_else(|| OsStr::new("sh")).to_owned());
+            argv.push(script.into());
+            argv
+        }
+        Kind::Fish => {
+            let wrapped = format!(
+                "function __report --on-event fish_exit; builtin pwd -P 2>/dev/null >{}; end; eval $argv[1]",
+                quote_for_fish(&report)
+            );
+            let mut argv = shell.argv(&wrapped);
+            argv.push(script.into());
+            argv
+        }
+        Kind::PowerShell => {
+            let wrapped = format!(
+                "try {{ . ([scriptblock]::Create({})); $__ok = $? }} finally {{ \
+                 [IO.File]::WriteAllText({}, (Get-Location -PSProvider FileSystem).ProviderPath + \"`n\") }}; \
+                 if ($LASTEXITCODE) {{ exit $LASTEXITCODE }}; if (-not $__ok) {{ exit 1 }}",
+                quote_for_powershell(script),
+                quote_for_powershell(&report)
+            );
+            shell.argv(&wrapped)
+        }
+        Kind::Unknown => shell.argv(script),
+    }
 }
 
 /// Whether a command that takes long may go on as a job. Sleeps and quick git commands may not:
@@ -141,6 +209,20 @@ fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// Within single quotes a backslash escapes itself and the quote.
+fn quote_for_fish(text: &str) -> String {
+    format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'"))
+}
+
+/// Within single quotes any of them is doubled; typographic ones are quotes too.
+fn quote_for_powershell(text: &str) -> String {
+    let doubled = |it: char| {
+        let times = if "'\u{2018}\u{2019}\u{201a}\u{201b}".contains(it) { 2 } else { 1 };
+        std::iter::repeat_n(it, times)
+    };
+    format!("'{}'", text.chars().flat_map(doubled).collect::<String>())
+}
+
 /// A path as a shell printed it: everything but the last newline.
 pub(crate) fn reported_cwd(bytes: &[u8]) -> Option<PathBuf> {
     let path = bytes.strip_suffix(b"\n").unwrap_or(bytes);
@@ -148,56 +230,4 @@ pub(crate) fn reported_cwd(bytes: &[u8]) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{exit_is_error, promotable};
-    use crate::Exit;
-
-    #[track_caller]
-    fn check_stays(script: &str) {
-        assert!(!promotable(script), "{script}");
-    }
-
-    #[track_caller]
-    fn check_promotable(script: &str) {
-        assert!(promotable(script), "{script}");
-    }
-
-    #[test]
-    fn sleeps_and_quick_git_stay_in_the_foreground() {
-        check_stays("sleep 5");
-        check_stays("sleep 5; sleep 6 && git status");
-        check_stays("git -C x log | git hash-object --stdin");
-        check_stays("FOO=1 sleep 3");
-        check_stays("echo 'unclosed");
-        check_stays("echo $(unclosed");
-    }
-
-    #[test]
-    fn real_work_may_go_to_the_background() {
-        check_promotable("cargo test");
-        check_promotable("sleep 5; make");
-        check_promotable("git push");
-        check_promotable("git -c a=b --no-pager fetch origin");
-        check_promotable("while true; do x; sleep 1; done");
-        check_promotable("sleep $(cat n)");
-    }
-
-    #[test]
-    fn case_18_one_of_grep_is_an_answer() {
-        for (script, code, error) in [
-            ("grep x file", 0, false),
-            ("grep x file", 1, false),
-            ("grep x missing", 2, true),
-            ("false", 1, true),
-            ("cat f | grep x", 1, false),
-            ("grep x f | cat", 1, true),
-            ("[ -f x ]", 1, false),
-            ("cd a; git --no-pager diff --exit-code", 1, false),
-            ("git status", 1, true),
-            ("diff a b > c", 1, false),
-        ] {
-            assert_eq!(exit_is_error(script, &Exit::Code(code)), error, "{script}");
-        }
-        assert!(exit_is_error("grep x f", &Exit::Signal("SIGKILL".to_owned())));
-    }
-}
+mod tests;

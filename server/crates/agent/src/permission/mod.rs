@@ -10,6 +10,8 @@ pub mod shell;
 
 use std::path::Path;
 
+use exec::Grammar;
+
 use crate::place::{Place, Target};
 use crate::settings::Mode;
 use crate::tool::Access;
@@ -64,8 +66,8 @@ pub fn decide(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -
 }
 
 /// Decides whether a command, which may run, may do so outside the sandbox.
-pub fn decide_outside(script: &str, policy: &Policy<'_>) -> Verdict {
-    if let Some(rule) = policy.rules.outside(Decision::Deny, script) {
+pub fn decide_outside(script: &str, grammar: Grammar, policy: &Policy<'_>) -> Verdict {
+    if let Some(rule) = policy.rules.outside(Decision::Deny, script, grammar) {
         return denied(format!("denied by the rule `{rule}`"));
     }
     if policy.mode == Mode::Plan {
@@ -73,15 +75,15 @@ pub fn decide_outside(script: &str, policy: &Policy<'_>) -> Verdict {
     }
     let granted = policy.rules.of_session();
     let rules = if policy.trusted { policy.rules } else { &granted };
-    if let Some(rule) = rules.outside(Decision::Ask, script) {
+    if let Some(rule) = rules.outside(Decision::Ask, script, grammar) {
         return Verdict::Ask { reason: format!("the rule `{rule}` asks"), suggestion: None };
     }
-    if rules.outside(Decision::Allow, script).is_some() {
+    if rules.outside(Decision::Allow, script, grammar).is_some() {
         return Verdict::Allow;
     }
     Verdict::Ask {
         reason: "the sandbox stopped it".into(),
-        suggestion: shell::suggestion(script).map(|it| format!("Unsandboxed({it})")),
+        suggestion: shell::suggestion(script, grammar).map(|it| format!("Unsandboxed({it})")),
     }
 }
 
@@ -216,12 +218,13 @@ fn command_ask(access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Ve
     }
     let known = policy.trusted && shell::is_read_only(&command.script, place);
     let auto = policy.trusted && policy.mode == Mode::Auto;
-    if known || auto || policy.rules.allows_command(&command.script) {
+    if known || auto || policy.rules.allows_command(&command.script, place.grammar) {
         return None;
     }
     Some(Verdict::Ask {
         reason: "a command is run".into(),
-        suggestion: shell::suggestion(&command.script).map(|it| format!("Bash({it})")),
+        suggestion: shell::suggestion(&command.script, place.grammar)
+            .map(|it| format!("Bash({it})")),
     })
 }
 

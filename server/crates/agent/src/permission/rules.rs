@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use exec::Grammar;
+
 use crate::permission::shell;
 use crate::place::{Place, Target};
 use crate::tool::Access;
@@ -197,18 +199,18 @@ impl Rules {
     }
 
     /// Whether allow rules cover every part of a command.
-    pub fn allows_command(&self, script: &str) -> bool {
+    pub fn allows_command(&self, script: &str, grammar: Grammar) -> bool {
         let bash = || self.of(Decision::Allow).filter(|it| it.tool == SHELL);
         if bash().any(|it| it.specifier.is_none()) {
             return true;
         }
         let patterns: Vec<&str> = bash().filter_map(|it| it.specifier.as_deref()).collect();
-        shell::every_part_matches(script, &patterns)
+        shell::every_part_matches(script, grammar, &patterns)
     }
 
     /// A rule of this decision on running the command outside the sandbox. Allow: all parts of it are
     /// covered.
-    pub fn outside(&self, decision: Decision, script: &str) -> Option<&Rule> {
+    pub fn outside(&self, decision: Decision, script: &str, grammar: Grammar) -> Option<&Rule> {
         let mut rules = self.of(decision).filter(|it| it.tool == OUTSIDE);
         match decision {
             Decision::Ask | Decision::Deny => rules.find(|rule| match &rule.specifier {
@@ -221,7 +223,7 @@ impl Rules {
                     rules.iter().filter_map(|it| it.specifier.as_deref()).collect();
                 let whole = rules.iter().find(|it| it.specifier.is_none()).copied();
                 whole.or_else(|| {
-                    let covered = shell::every_part_matches(script, &patterns);
+                    let covered = shell::every_part_matches(script, grammar, &patterns);
                     rules.first().copied().filter(|_| covered)
                 })
             }

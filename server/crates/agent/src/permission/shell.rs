@@ -6,6 +6,8 @@
 
 mod split;
 
+use exec::Grammar;
+
 use crate::place::Place;
 
 use split::unquoted;
@@ -118,8 +120,12 @@ const WRITERS: &[&str] = &[
     "dd", "sed", "patch", "chmod", "chown",
 ];
 
-/// Whether every part of a simple script falls under one of the patterns.
-pub fn every_part_matches(script: &str, patterns: &[&str]) -> bool {
+/// Whether every part of a simple script falls under one of the patterns. A script that cannot be
+/// read is only covered by itself.
+pub fn every_part_matches(script: &str, grammar: Grammar, patterns: &[&str]) -> bool {
+    if grammar == Grammar::Other {
+        return patterns.iter().any(|it| !it.contains('*') && *it == script.trim());
+    }
     let parts = split(script);
     let covered = |command: &String| {
         let bare = unwrapped(command);
@@ -160,6 +166,9 @@ pub fn any_part_matches(script: &str, pattern: &str) -> bool {
 /// Whether a script only reads inside the workspace, so that it may run unasked. It starts in the
 /// place's current folder.
 pub fn is_read_only(script: &str, place: &Place) -> bool {
+    if place.grammar == Grammar::Other {
+        return false;
+    }
     let parts = split(script);
     let inside = place.target(".").is_ok_and(|it| it.inside);
     if parts.opaque || parts.background || parts.commands.is_empty() || !inside {
@@ -261,7 +270,10 @@ pub fn written(script: &str) -> Vec<String> {
 }
 
 /// The rule specifier that "always" would add for a script; none where that would allow too much.
-pub fn suggestion(script: &str) -> Option<String> {
+pub fn suggestion(script: &str, grammar: Grammar) -> Option<String> {
+    if grammar == Grammar::Other {
+        return None;
+    }
     let parts = split(script);
     let [command] = parts.commands.as_slice() else { return None };
     // A star in a rule stands for anything.

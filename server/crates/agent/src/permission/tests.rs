@@ -29,6 +29,7 @@ static DESK: LazyLock<Desk> = LazyLock::new(|| {
         roots: Arc::new(vfs::Roots::new([root.clone()])),
         cwd: root,
         artifacts: None,
+        grammar: Grammar::Posix,
         vfs: crate::place::tests::no_files(),
     };
     Desk { _folder: folder, place }
@@ -449,6 +450,7 @@ fn a_workspace_opened_through_a_link_keeps_its_rules() {
         roots: Arc::new(vfs::Roots::new([link.clone()])),
         cwd: link,
         artifacts: None,
+        grammar: Grammar::Posix,
         vfs: crate::place::tests::no_files(),
     };
     let rules = rules("allow Edit(/src/**); allow Edit(docs/**)", &DESK.place);

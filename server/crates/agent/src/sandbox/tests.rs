@@ -10,6 +10,7 @@ fn place() -> Place {
         roots: Arc::new(vfs::Roots::new(["/w".into(), "/more".into()])),
         cwd: "/w/sub".into(),
         artifacts: None,
+        grammar: exec::Grammar::Posix,
         vfs: crate::place::tests::no_files(),
     }
 }

@@ -1,5 +1,6 @@
 //! `Bash`: runs a shell command.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -8,7 +9,7 @@ use protocol::acp::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use vfs::Location;
+use vfs::{FileKind, Location};
 
 use crate::bounds;
 use crate::cards;
@@ -90,6 +91,7 @@ impl Tool for Bash {
             return Err(Failure::new(format!("Not run: {reason}.")));
         }
         let command = self.command(cx).await?;
+        let started = command.cwd.clone();
         if self.run_in_background {
             footprint::begin_job(cx, &self.command).await;
             let job = match cx.session.jobs.start(command).await {
@@ -102,7 +104,8 @@ impl Tool for Bash {
                 cx.dialect.called("JobOutput"),
                 cx.dialect.called("JobKill")
             );
-            return Ok(Output::text(text));
+            let lines: Vec<String> = [text].into_iter().chain(self.moved(cx, &started)).collect();
+            return Ok(Output::text(lines.join("\n")));
         }
         footprint::begin(cx, &self.command).await;
         let ran = match cx.session.jobs.run(command, &cx.cancel).await {
@@ -117,14 +120,14 @@ impl Tool for Bash {
             }
             Ended::Exited(_) | Ended::TimedOut | Ended::Killed => footprint::finish(cx).await,
         };
-        self.told(cx, ran, traces)
+        self.told(cx, &started, ran, traces)
     }
 }
 
 impl Bash {
-    fn folder(&self, place: &Place) -> Result<std::path::PathBuf, Failure> {
+    fn folder(&self, place: &Place) -> Result<PathBuf, Failure> {
         match self.cwd.as_deref().filter(|it| !it.is_empty()) {
-            None => Ok(place.cwd.clone()),
+            None => Ok(there(place)),
             Some(cwd) => match place.target(cwd)?.location {
                 Location::Disk(path) => Ok(path),
                 Location::Virtual(uri) => Err(Failure::new(format!("{uri} is not a folder."))),
@@ -160,7 +163,7 @@ impl Bash {
         Ok(command)
     }
 
-    fn told(&self, cx: &Cx, ran: Ran, traces: Traces) -> Result<Output, Failure> {
+    fn told(&self, cx: &Cx, started: &Path, ran: Ran, traces: Traces) -> Result<Output, Failure> {
         let mut text =
             bounds::head_and_tail(ran.output.text.trim_end(), cx.dialect, || self.whole(cx, &ran));
         if ran.ended == Ended::Cancelled {
@@ -198,6 +201,7 @@ impl Bash {
             lines.push("[some of its processes could not be confirmed to have ended]".into());
         }
         lines.extend(sandbox::told(&ran.denied));
+        lines.extend(self.moved(cx, started));
         lines.extend(self.carry_cwd(cx, &ran));
         lines.extend(traces.lines);
         let lines: Vec<String> = lines.into_iter().filter(|it| !it.is_empty()).collect();
@@ -228,6 +232,15 @@ impl Bash {
         }
     }
 
+    /// Why the command did not start where the last one ended.
+    fn moved(&self, cx: &Cx, started: &Path) -> Option<String> {
+        let last = &cx.place.cwd;
+        let gone = self.cwd.as_deref().is_none_or(str::is_empty) && started != last;
+        gone.then(|| {
+            format!("[{} is gone; the command ran in {}]", last.display(), started.display())
+        })
+    }
+
     /// The next command starts where this one ended, while that is inside the workspace.
     fn carry_cwd(&self, cx: &Cx, ran: &Ran) -> Option<String> {
         let cwd = ran.cwd.clone()?;
@@ -245,6 +258,17 @@ impl Bash {
             cx.place.cwd.display()
         ))
     }
+}
+
+/// The current folder; where it is gone, the workspace's folder it was in.
+fn there(place: &Place) -> PathBuf {
+    let is_folder = |it: &Path| place.vfs.kind(it) == Some(FileKind::Folder);
+    if is_folder(&place.cwd) {
+        return place.cwd.clone();
+    }
+    let above = place.roots.paths().filter(|it| place.cwd.starts_with(it));
+    let left = above.chain(place.roots.paths()).find(|it| is_folder(it));
+    left.map_or_else(|| place.cwd.clone(), Path::to_path_buf)
 }
 
 fn not_started(cx: &Cx, err: SpawnError) -> Result<Output, Failure> {

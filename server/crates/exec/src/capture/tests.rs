@@ -1,7 +1,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::{Capture, HEAD, LOG_LIMIT, TAIL};
+use super::{Capture, HEAD, LOG_LIMIT, Log, TAIL};
 
 fn capture(folder: &Path) -> Capture {
     Capture::new(folder.join("a/b/term-1.log"))
@@ -125,4 +125,20 @@ fn without_a_log_the_output_says_so() {
     capture.finish();
     assert_eq!(capture.log(), None);
     assert!(capture.output().text.contains("; no log: "));
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a disk without room")]
+fn a_full_disk_costs_the_log_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut capture = capture(folder.path());
+    let file = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    capture.log = Log::Open { file, written: 0 };
+    let all = lines(100_000);
+    all.chunks(5000).for_each(|chunk| capture.push(chunk));
+    capture.finish();
+    assert_eq!((capture.log(), capture.total()), (None, all.len() as u64));
+    let text = capture.output().text;
+    assert!(text.contains("; no log: No space left on device"), "{text}");
+    assert!(text.as_bytes().ends_with(&all[all.len() - 1000..]), "{text}");
 }

@@ -35,6 +35,11 @@ fn secrets_are_stripped_by_name() {
         "SSH_PASSPHRASE",
         "GOOGLE_APPLICATION_CREDENTIALS",
         "secret",
+        "STRIPE_KEY",
+        "SIGNING_KEYS",
+        "npm_config_//registry.example.com/:_authToken",
+        "ACCOUNT_SecretKey",
+        "SESSION_JWT",
     ] {
         check_stripped(name, "x");
     }
@@ -48,6 +53,13 @@ fn secrets_are_stripped_by_value() {
     check_stripped("A", "-----BEGIN RSA PRIVATE KEY-----\nabc");
     check_stripped("DATABASE_URL", "postgres://me:secret@host/db");
     check_stripped("A", "eyJhbGciOi.eyJzdWIi.abc");
+    check_stripped("A", "{\"k\": \"-----BEGIN PRIVATE KEY-----\\nabc\"}");
+    check_stripped("A", "Server=db;User=me;Password=secret;");
+    check_stripped("A", "DefaultEndpointsProtocol=https;AccountKey=abc==");
+    check_stripped("A", "Bearer abcdefghijklmnop");
+    check_stripped("A", "https://ghp_abcdefghijklmnopqrstuvwx@github.com/a/b");
+    check_stripped("A", "redis://:secret@host");
+    check_stripped("A", "xoxb-abcdefghijklmnopqrstuvwx");
 }
 
 #[test]
@@ -60,6 +72,11 @@ fn what_commands_need_is_kept() {
     check_kept("HTTPS_PROXY", "http://me:secret@proxy:3128");
     check_kept("LS_COLORS", "*.tar=01;31");
     check_kept("NOTE", "sk-is a prefix but this is prose, not a key");
+    check_kept("CERTIFICATE", "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----");
+    check_kept("DEPLOY_PUBLIC_KEY", "ssh-ed25519 AAAA me");
+    check_kept("KEYBOARD", "us");
+    check_kept("MONKEY", "x");
+    check_kept("BASICS", "Basic English text of some length");
     check_kept("URL", "https://example.com/a:b@c");
 }
 

@@ -29,6 +29,13 @@ fn colours_titles_and_charsets_are_dropped() {
 }
 
 #[test]
+fn a_stray_beginning_of_a_title_swallows_no_lines() {
+    check(b"\x1b]a\xff b\nnext\nlast\n", "a\u{fffd} b\nnext\nlast\n");
+    check(b"\x1bP1\x1b]2\nnext\n", "2\nnext\n");
+    check(b"a\x1b]0;cut off", "a");
+}
+
+#[test]
 fn invalid_utf8_is_replaced() {
     check(b"a\xffb\xc3", "a\u{fffd}b\u{fffd}");
     check("h\u{e9}llo \u{4f60}".as_bytes(), "h\u{e9}llo \u{4f60}");
@@ -53,6 +60,7 @@ fn unfinished_ends_are_known() {
         (b"abc\x1b[3", 3),
         (b"abc\x1b[31m", 0),
         (b"abc\x1b]0;tit", 7),
+        (b"abc\x1b]0;tit\n", 0),
     ];
     for (bytes, expected) in cases {
         assert_eq!(unfinished(bytes), *expected, "{bytes:?}");

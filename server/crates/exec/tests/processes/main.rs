@@ -4,8 +4,10 @@
 
 mod ends;
 mod foreground;
+mod hostile;
 mod jobs;
 mod login;
 mod sandbox;
+mod shells;
 mod supervisor;
 mod support;

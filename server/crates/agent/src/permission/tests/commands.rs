@@ -35,6 +35,32 @@ fn commands_that_name_secrets_ask() {
 }
 
 #[test]
+fn scripts_of_another_grammar_are_not_read() {
+    let place = Place { grammar: Grammar::Other, ..DESK.place.clone() };
+    let verdict = |rule_text: &str, script: &str| {
+        let rules = rules(rule_text, &place);
+        let policy = Policy { rules: &rules, mode: Mode::Ask, trusted: true, plan_file: None };
+        let (tool, access) = access(&format!("run {script}"), &place);
+        word(&decide(tool, &access, &place, &policy))
+    };
+    // In fish only the second word is quoted.
+    assert_eq!(verdict("", r"echo 'a\' '; rm x; echo '"), "ask");
+    assert_eq!(verdict("allow Bash(echo:*)", r"echo 'a\' '; rm x; echo '"), "ask");
+    assert_eq!(verdict("allow Bash(ls)", "ls"), "allow");
+    assert_eq!(verdict("allow Bash(ls:*)", "ls"), "ask");
+    assert_eq!(verdict("allow Bash", "ls (rm x)"), "allow");
+    assert_eq!(verdict("allow Bash; deny Bash(rm:*)", "ls (rm x)"), "deny");
+    assert_eq!(shell::suggestion("make", Grammar::Other), None);
+}
+
+#[test]
+fn what_zsh_would_run_in_a_pattern_is_not_read_only() {
+    for script in ["ls *(e:'rm x':)", "ls =(rm x)", "ls x(#qe:rm:)", "echo ${(e)x}", "ls ~[x]"] {
+        check("ask", "", &[(format!("run {script}").as_str(), "ask")]);
+    }
+}
+
+#[test]
 fn compound_commands_are_judged_part_by_part() {
     check(
         "ask",
