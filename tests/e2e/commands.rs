@@ -46,7 +46,9 @@ fn nothing_waits_for_keys_or_pages() {
     assert!(text.contains("none"), "{text}");
     session.tool("Bash", bash("git init -q . && git config user.email a@b")).ok();
     session.tool("Bash", bash("git config user.name a && git commit -q --allow-empty -m x")).ok();
-    session.tool("Bash", bash("git commit -q --amend --no-edit && git log --stat | cat")).ok();
+    session
+        .tool("Bash", bash("git commit -q --allow-empty --amend --no-edit && git log --stat | cat"))
+        .ok();
     let text = session.tool("Bash", bash("git log")).ok();
     assert!(text.contains("Author: a"), "{text}");
 }
