@@ -184,6 +184,7 @@ fn each_dialect_lists_its_tools() {
           JobOutput(job_id, wait?, block?, timeout?)
           JobList(include_finished?, active_only?, limit?)
           JobKill(job_id, reason?)
+          Process(action, name?, command?, cwd?, ready?, timeout?, lines?)
         gpt
           read = Read(file_path, offset?, limit?, pages?)
           write = Write(file_path, content, mode?)
@@ -197,6 +198,7 @@ fn each_dialect_lists_its_tools() {
           job_output = JobOutput(job_id, wait?, block?, timeout?)
           job_list = JobList(include_finished?, active_only?, limit?)
           job_kill = JobKill(job_id, reason?)
+          process = Process(action, name?, command?, cwd?, ready?, timeout?, lines?)
         gemini
           Read(file_path, offset?, limit?, pages?)
           Write(file_path, content, mode?)
@@ -212,6 +214,7 @@ fn each_dialect_lists_its_tools() {
           JobOutput(job_id, wait?, block?, timeout?)
           JobList(include_finished?, active_only?, limit?)
           JobKill(job_id, reason?)
+          Process(action, name?, command?, cwd?, ready?, timeout?, lines?)
         local
           Read(file_path, offset?, limit?, pages?)
           Write(file_path, content, mode?)
@@ -226,6 +229,7 @@ fn each_dialect_lists_its_tools() {
           JobOutput(job_id, wait?, block?, timeout?)
           JobList(include_finished?, active_only?, limit?)
           JobKill(job_id, reason?)
+          Process(action, name?, command?, cwd?, ready?, timeout?, lines?)
         chord
           read = Read(path, offset?, limit?)
           write = Write(path, content)
@@ -263,6 +267,7 @@ fn each_dialect_lists_its_tools() {
           job_output = JobOutput(job_id, wait?, block?, timeout?)
           job_list = JobList(include_finished?, active_only?, limit?)
           job_kill = JobKill(job_id, reason?)
+          process = Process(action, name?, command?, cwd?, ready?, timeout?, lines?)
     "#]].assert_eq(&page);
 }
 

@@ -44,6 +44,7 @@ mod review_told;
 mod sandbox;
 mod scenarios;
 mod search;
+mod servers;
 mod sessions;
 mod sync;
 mod tidy;

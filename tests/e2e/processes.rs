@@ -25,8 +25,13 @@ fn bash(command: &str) -> Value {
 /// Starts the command, takes the server away, and sees every `sleep` of that length go.
 #[track_caller]
 fn check_gone(command: &str, sleep: &str, end: impl FnOnce(&mut Editor)) {
+    check_tool_gone("Bash", &bash(command), sleep, end);
+}
+
+#[track_caller]
+fn check_tool_gone(tool: &str, input: &Value, sleep: &str, end: impl FnOnce(&mut Editor)) {
     let (_workspace, mut editor) = desk();
-    editor.begin("copydesk/tool/call", json!({ "name": "Bash", "input": bash(command) }));
+    editor.begin("copydesk/tool/call", json!({ "name": tool, "input": input }));
     until("the command to run", STARTED, || !processes(&["sleep", sleep]).is_empty());
     end(&mut editor);
     until("every descendant to be gone", GONE, || processes(&["sleep", sleep]).is_empty());
@@ -35,6 +40,16 @@ fn check_gone(command: &str, sleep: &str, end: impl FnOnce(&mut Editor)) {
 #[test]
 fn a_running_command_does_not_outlive_a_killed_server() {
     check_gone("sleep 3011.25", "3011.25", Editor::kill);
+}
+
+#[test]
+fn a_server_does_not_outlive_a_killed_server_process_nor_a_closed_input() {
+    let serve = |sleep: &str| {
+        let command = format!("(setsid sh -c 'sleep {sleep} &'); sleep {sleep}");
+        json!({ "action": "start", "command": command, "ready": { "log_pattern": "never" } })
+    };
+    check_tool_gone("Process", &serve("3021.25"), "3021.25", Editor::kill);
+    check_tool_gone("Process", &serve("3022.25"), "3022.25", |editor| editor.hang_up());
 }
 
 #[test]

@@ -12,6 +12,7 @@ use agent::artifacts::Artifacts;
 use agent::conversation::{self, Conversation};
 use agent::options;
 use agent::place::Place;
+use agent::programs::Programs;
 use agent::session::{Session, Start, new_id};
 use agent::store::{self, Header, Log, LogError, Record};
 use agent::timeline::Timeline;
@@ -272,6 +273,7 @@ impl Sessions {
             cwd: begin.cwd,
             artifacts: artifacts.clone(),
             grammar: self.world.grammar(),
+            programs: Programs::default(),
         };
         Session::start(
             self.world.clone(),

@@ -322,7 +322,7 @@ impl Dialect {
     pub fn unknown(&'static self, name: &str) -> String {
         let wanted = name.to_lowercase();
         let mut nearest: Vec<(usize, &str)> =
-            self.tools().map(|it| (distance(&wanted, &it.name.to_lowercase()), it.name)).collect();
+            self.tools().map(|it| (apart(&wanted, &it.name.to_lowercase()), it.name)).collect();
         nearest.sort();
         let names: Vec<&str> = nearest.iter().take(3).map(|(_, name)| *name).collect();
         let shown: String = name.chars().take(64).collect();
@@ -338,6 +338,16 @@ impl Dialect {
     fn all(&'static self) -> &'static [Shown] {
         self.shown.get_or_init(|| tools::ALL.iter().map(|it| Shown::of(self, it)).collect())
     }
+}
+
+/// How far two names are apart, whatever the order of their words.
+fn apart(a: &str, b: &str) -> usize {
+    let sorted = |name: &str| {
+        let mut words: Vec<&str> = name.split('_').collect();
+        words.sort_unstable();
+        words.join("_")
+    };
+    distance(a, b).min(distance(&sorted(a), &sorted(b)))
 }
 
 #[cfg(test)]

@@ -26,7 +26,9 @@ use crate::repair::Repaired;
 use crate::sandbox::{self, Stopped};
 use crate::session::Shared;
 use crate::settings::ReviewPolicy;
-use crate::tool::{Access, Call, Caller, Confined, Content, Cx, Entry, Failure, Output, Sees};
+use crate::tool::{
+    Access, Call, Caller, CommandAccess, Confined, Content, Cx, Entry, Failure, Form, Output, Sees,
+};
 use crate::tools;
 use crate::unsaved;
 
@@ -397,7 +399,12 @@ async fn permission_of(
 ) -> Permission {
     let place = shared.place();
     let title = match &subject.access.command {
-        Some(command) => format!("Run `{}`", bounds::title(&command.script)),
+        Some(CommandAccess { script, form: Form::Command | Form::Program, .. }) => {
+            format!("Run `{}`", bounds::title(script))
+        }
+        Some(CommandAccess { script, form: Form::Typed { terminal }, .. }) => {
+            format!("Type `{}` into {terminal}", bounds::title(script))
+        }
         None => match tools::find(subject.entry.name).map(|it| it.parse(subject.input.clone())) {
             Some(Ok(call)) => call.card(&place).title,
             Some(Err(_)) | None => subject.entry.name.to_string(),

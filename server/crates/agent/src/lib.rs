@@ -20,6 +20,7 @@ pub mod notes;
 pub mod options;
 pub mod permission;
 pub mod place;
+pub mod programs;
 mod prompt;
 pub mod provider;
 mod repair;

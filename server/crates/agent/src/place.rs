@@ -6,6 +6,7 @@ use std::sync::Arc;
 use exec::Grammar;
 use vfs::{FileKind, Location, Roots, Vfs};
 
+use crate::programs::Programs;
 use crate::tool::Failure;
 
 /// Bytes of a path at most; systems take no longer ones.
@@ -24,6 +25,8 @@ pub struct Place {
     pub artifacts: Option<PathBuf>,
     /// How its commands are written.
     pub grammar: Grammar,
+    /// What calls started and speak of later.
+    pub programs: Programs,
 }
 
 /// A place a call touches, with what the permission engine needs to know of it.
@@ -84,6 +87,17 @@ impl Place {
     /// The same workspace, seen from another current folder.
     pub fn from(&self, cwd: &Path) -> Place {
         Place { cwd: cwd.to_path_buf(), ..self.clone() }
+    }
+
+    /// The current folder; where it is gone, the workspace's folder it was in.
+    pub fn current_folder(&self) -> PathBuf {
+        let is_folder = |it: &Path| self.vfs.kind(it) == Some(FileKind::Folder);
+        if is_folder(&self.cwd) {
+            return self.cwd.clone();
+        }
+        let above = self.roots.paths().filter(|it| self.cwd.starts_with(it));
+        let left = above.chain(self.roots.paths()).find(|it| is_folder(it));
+        left.map_or_else(|| self.cwd.clone(), Path::to_path_buf)
     }
 
     /// The workspace's folders: as they were opened, and what links lead to.

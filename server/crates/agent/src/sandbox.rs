@@ -7,13 +7,14 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use exec::{Denial, Grant, Sandbox};
+use exec::{Denial, Grant, Sandbox, SpawnError};
 use protocol::acp::ToolCallUpdate;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::{self, Offer, Permission, Question};
 use crate::bounds;
+use crate::footprint;
 use crate::permission::{self, Policy, Verdict};
 use crate::place::Place;
 use crate::session::Shared;
@@ -51,6 +52,24 @@ pub fn described(shell: &Shell) -> Option<String> {
 pub fn told(denied: &[Denial]) -> Option<String> {
     let all: Vec<String> = denied.iter().map(ToString::to_string).collect();
     (!all.is_empty()).then(|| format!("[sandbox: {}]", all.join("; ")))
+}
+
+/// A command that was not started: where it could not be confined, it may be offered to run outside.
+pub fn not_started(cx: &Cx, err: SpawnError) -> Result<Output, Failure> {
+    footprint::forget(cx);
+    let text = format!("The command could not be started: {err}.");
+    match err {
+        SpawnError::NoSandbox(why) => {
+            let denied = vec![Denial::Unsupported(why)];
+            Ok(Output { failed: true, denied, ..Output::text(text) })
+        }
+        SpawnError::ProgramNotFound(_)
+        | SpawnError::DirectoryMissing(_)
+        | SpawnError::TooManyJobs(_)
+        | SpawnError::Os(_)
+        | SpawnError::Closed
+        | SpawnError::Supervisor(_) => Err(Failure::new(text)),
+    }
 }
 
 /// Whether the command runs confined the first time.

@@ -27,6 +27,7 @@ use crate::live::Live;
 use crate::notes::Notes;
 use crate::permission::{Rule, Rules};
 use crate::place::Place;
+use crate::programs::Programs;
 use crate::provider::Connection;
 use crate::seen::Seen;
 use crate::settings::{Mode, Thinking};
@@ -164,7 +165,7 @@ impl Session {
             jobs,
             artifacts: start.artifacts,
             plan_file: None,
-            calls: Calls::default(),
+            calls: Calls { programs: start.place.programs, ..Calls::default() },
             control: Mutex::new(Control {
                 mode: start.mode,
                 model: start.model,
@@ -321,6 +322,7 @@ impl Shared {
             cwd: control.cwd.clone(),
             artifacts: self.artifacts.dir().map(PathBuf::from),
             grammar,
+            programs: self.calls.programs.clone(),
         }
     }
 
@@ -504,6 +506,8 @@ const BACKGROUND: Duration = Duration::from_secs(5);
 pub struct Calls {
     /// What their commands do to files.
     pub footprints: Footprints,
+    /// What they started and speak of later.
+    pub programs: Programs,
     running: Mutex<HashMap<String, CancellationToken>>,
     changed: Notify,
     /// A client came back: the questions of calls are shown again.

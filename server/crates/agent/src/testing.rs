@@ -21,6 +21,7 @@ use crate::editor::{
 };
 use crate::permission::{Decision, Rule};
 use crate::place::Place;
+use crate::programs::Programs;
 use crate::session::{Delivery, Prompt, Session, Start};
 use crate::settings::{Mode, Provider, Settings};
 use crate::store::Log;
@@ -267,6 +268,7 @@ impl Desk {
                     cwd: root.clone(),
                     artifacts: Some(base.join("artifacts")),
                     grammar: exec::Grammar::Posix,
+                    programs: Programs::default(),
                 },
                 mode,
                 model: None,

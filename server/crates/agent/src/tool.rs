@@ -92,6 +92,22 @@ pub struct CommandAccess {
     pub script: String,
     /// Where it starts.
     pub cwd: PathBuf,
+    /// What becomes of it.
+    pub form: Form,
+}
+
+/// What becomes of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// It runs by itself, without input, and ends.
+    Command,
+    /// It stays and serves, or takes input: never harmless by its words alone.
+    Program,
+    /// It is typed into what runs in this terminal, whatever that makes of it.
+    Typed {
+        /// `term-N`.
+        terminal: String,
+    },
 }
 
 /// The parts of a card that are known before the call runs.

@@ -7,15 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use regex::Regex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::attended::{Attended, Waiting};
 use crate::capture::{create, create_folder};
 use crate::command::{
     Command, Ended, InputError, JobId, JobKilled, JobRead, JobRow, Listed, Observer, Origin,
     Promotion, Ran, Wait,
 };
+use crate::denial::Denial;
+use crate::final_text::{final_text, last_lines};
+use crate::line_watch::LineWatch;
 use crate::reading::{has_news, row, take_news};
 use crate::run::{self, Cause, Confined, Run, STOP_GRACE, Start, State};
 use crate::shell::{Grammar, promotable, reported_cwd, wrap_for_cwd};
@@ -34,6 +39,8 @@ pub const FOREGROUND_CAP: Duration = Duration::from_secs(600);
 
 /// Between TERM and KILL when a turn is cancelled or the session ends.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
+/// Of the output that [`Jobs::tail`] looks at.
+const TAIL: usize = 32 * 1024;
 /// How long [`Jobs::kill`] looks whether TERM was enough.
 const KILL_LOOK: Duration = Duration::from_secs(1);
 
@@ -91,7 +98,7 @@ impl Jobs {
             let timeout = timeout.unwrap_or(FOREGROUND_CAP);
             Some(deadline.map_or(timeout, |deadline| deadline.min(timeout)))
         };
-        let run = self.launch(command, limit, None).await?;
+        let run = self.launch(command, limit, None, None).await?;
         let asked = Arc::new(Notify::new());
         let _foreground = Foreground::enter(self, &run, &asked);
         let own_deadline = deadline.map(|after| run.started + after);
@@ -158,6 +165,16 @@ impl Jobs {
 
     /// Starts a command as a job.
     pub async fn start(&self, command: Command) -> Result<JobId, SpawnError> {
+        Ok(self.start_attended(command, None).await?.job.clone())
+    }
+
+    /// Starts a command as a job that its owner watches: it is not told of an end it saw. `line`: a
+    /// line of its output that [`Jobs::ready`] can wait for.
+    pub async fn start_attended(
+        &self,
+        command: Command,
+        line: Option<Regex>,
+    ) -> Result<Attended, SpawnError> {
         let Command { timeout, deadline, .. } = command;
         let limit = match (timeout, deadline) {
             (Some(timeout), Some(deadline)) => Some(timeout.min(deadline)),
@@ -171,8 +188,8 @@ impl Jobs {
             registry.starting += 1;
             (registry.job_id(), Starting(self))
         };
-        self.launch(command, limit, Some(job.clone())).await?;
-        Ok(job)
+        let run = self.launch(command, limit, Some(job.clone()), line).await?;
+        Ok(Attended::new(run, job))
     }
 
     /// The terminal id of a job, for its card.
@@ -215,6 +232,32 @@ impl Jobs {
         };
         let expired = if satisfied { None } else { Some(begun.elapsed()) };
         take_news(&run, job, reader, wait, expired)
+    }
+
+    /// The last lines a job printed, at most 32 KiB; `None` when there is no such job. No reader's
+    /// place changes.
+    pub fn tail(&self, job: &JobId, lines: usize) -> Option<String> {
+        let run = self.find(job)?;
+        let bytes = run.state(|state| state.capture.since(0, TAIL).bytes);
+        Some(last_lines(&final_text(&bytes), lines.max(1), TAIL).into_owned())
+    }
+
+    /// What the sandbox denied a job that failed, as its output tells.
+    pub fn denied(&self, job: &JobId) -> Vec<Denial> {
+        let Some(run) = self.find(job) else { return Vec::new() };
+        run.state(|state| {
+            let text = final_text(&state.capture.since(0, TAIL).bytes);
+            run.denials(state, &text, None)
+        })
+    }
+
+    /// Ends the job's whole group as a cancelled turn does: TERM, and KILL after a second. Its owner
+    /// is not notified.
+    pub async fn cancel(&self, job: &JobId) {
+        let Some(run) = self.find(job) else { return };
+        run.state(|state| state.told = true);
+        run.stop(Cause::Cancel, CANCEL_GRACE, Some("cancelled"));
+        run.until(|state| state.ending.finished.is_some() || state.ending.unconfirmed).await;
     }
 
     /// Ends the job's whole group: TERM, and KILL after 5 s. Its owner is not notified.
@@ -284,6 +327,7 @@ impl Jobs {
         command: Command,
         deadline: Option<Duration>,
         job: Option<JobId>,
+        line: Option<Regex>,
     ) -> Result<Arc<Run>, SpawnError> {
         let number = {
             let mut registry = lock(&self.inner.registry);
@@ -324,6 +368,7 @@ impl Jobs {
             confined,
             deadline,
             job,
+            watch: line.map(LineWatch::new),
             observer: Arc::clone(&self.inner.observer),
         };
         let run = run::start(start, process).map_err(|e| SpawnError::Os(e.to_string()))?;
@@ -339,7 +384,7 @@ impl Jobs {
         Ok(run)
     }
 
-    fn find(&self, job: &JobId) -> Option<Arc<Run>> {
+    pub(crate) fn find(&self, job: &JobId) -> Option<Arc<Run>> {
         let registry = lock(&self.inner.registry);
         let found = registry.runs.iter().find(|run| {
             run.state(|state| state.job.as_ref() == Some(job))
@@ -482,31 +527,6 @@ struct Starting<'a>(&'a Jobs);
 impl Drop for Starting<'_> {
     fn drop(&mut self) {
         lock(&self.0.inner.registry).starting -= 1;
-    }
-}
-
-/// A read in progress: while the owner waits for it, it need not be notified of the end.
-struct Waiting<'a> {
-    run: &'a Run,
-    owner: bool,
-}
-
-impl<'a> Waiting<'a> {
-    fn enter(run: &'a Run, reader: &str) -> Waiting<'a> {
-        let owner = run.origin.owner == reader;
-        if owner {
-            run.state(|state| state.owner_waits += 1);
-        }
-        Waiting { run, owner }
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        if self.owner {
-            self.run.state(|state| state.owner_waits -= 1);
-            self.run.notify();
-        }
     }
 }
 

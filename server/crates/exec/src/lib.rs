@@ -7,6 +7,7 @@
 
 #![cfg(unix)]
 
+mod attended;
 mod capture;
 mod command;
 mod denial;
@@ -14,9 +15,12 @@ mod environment;
 mod final_text;
 mod interactive;
 mod jobs;
+mod line_watch;
 mod live;
+mod ports;
 mod process_table;
 mod pty;
+mod readiness;
 mod reading;
 mod render;
 mod run;
@@ -28,6 +32,7 @@ mod supervise;
 mod supervisor;
 mod wire;
 
+pub use attended::Attended;
 pub use command::{
     Command, Ended, InputError, JobFinished, JobId, JobKilled, JobRead, JobRow, Listed, News,
     Observer, Origin, Output, Promotion, Ran, Status, Wait, Waited,
@@ -37,7 +42,9 @@ pub use environment::{LoginPath, command_environment, is_secret};
 pub use final_text::final_text;
 pub use interactive::interactive_reason;
 pub use jobs::{FOREGROUND_CAP, Jobs, MAX_ACTIVE, MAX_EXIT_WAIT, MAX_FINISHED, MAX_OUTPUT_WAIT};
+pub use ports::{Listener, PortOwner, listener};
 pub use pty::Pty;
+pub use readiness::{LocalUrl, Readiness, Wanted};
 pub use rustix::process::Signal;
 pub use sandbox::{Grant, Sandbox, sandbox_support};
 pub use shell::{Grammar, Shell, exit_is_error, promotable, wrap_for_cwd};

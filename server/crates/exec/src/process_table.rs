@@ -44,6 +44,30 @@ pub(crate) fn descendants(ancestor: i32) -> Vec<i32> {
     found
 }
 
+/// What a process and everything it started consist of, as far as they are in its session or descend
+/// from it.
+pub(crate) fn family(leader: i32) -> Vec<i32> {
+    let mut family = descendants(leader);
+    family.push(leader);
+    let rows = rows();
+    family.extend(rows.iter().filter(|row| row.session == leader).map(|row| row.pid));
+    family.sort_unstable();
+    family.dedup();
+    family
+}
+
+/// All processes that have not ended.
+pub(crate) fn all() -> Vec<i32> {
+    rows().iter().map(|row| row.pid).collect()
+}
+
+/// A process's command line, its arguments between spaces; `None` when it has none.
+pub(crate) fn command_line(pid: i32) -> Option<String> {
+    let line = read(&format!("/proc/{pid}/cmdline"))?;
+    let line = line.trim_end_matches('\0').replace('\0', " ");
+    (!line.is_empty()).then_some(line)
+}
+
 /// Children of the calling single-threaded process, ended ones included; `None` where the kernel
 /// does not list them.
 pub(crate) fn own_children() -> Option<Vec<i32>> {
@@ -97,7 +121,8 @@ fn parse_stat(stat: &str) -> Option<Row> {
     Some(Row { pid, parent: number()?, group: number()?, session: number()? })
 }
 
-fn read(path: &str) -> Option<String> {
+/// A file of `/proc` as text.
+pub(crate) fn read(path: &str) -> Option<String> {
     let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let mut text = Vec::new();
     let mut chunk = [0_u8; 4096];

@@ -19,6 +19,7 @@ use crate::capture::Capture;
 use crate::command::{JobFinished, JobId, Observer, Origin, Status};
 use crate::denial::Denial;
 use crate::final_text::{final_text, last_lines};
+use crate::line_watch::LineWatch;
 use crate::live::Live;
 use crate::pty::{Pty, PtySize};
 use crate::sandbox::Sandbox;
@@ -73,6 +74,8 @@ pub(crate) struct State {
     pub told: bool,
     /// Reads of the owner that are waiting.
     pub owner_waits: usize,
+    /// A line that is waited for.
+    pub watch: Option<LineWatch>,
     size: Option<PtySize>,
 }
 
@@ -228,6 +231,9 @@ impl Run {
     fn push(&self, bytes: &[u8]) {
         self.state(|state| {
             state.capture.push(bytes);
+            if let Some(watch) = &mut state.watch {
+                watch.push(bytes);
+            }
             state.last_output = Instant::now();
         });
         self.shared.changed.send_replace(());
@@ -242,12 +248,15 @@ pub(crate) struct Start {
     pub confined: Option<Confined>,
     pub deadline: Option<Duration>,
     pub job: Option<JobId>,
+    pub watch: Option<LineWatch>,
     pub observer: Arc<dyn Observer>,
 }
 
 /// Puts the process in the care of its own task.
 pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> {
     let now = Instant::now();
+    // Until whoever started a job lets go of it.
+    let owner_waits = usize::from(start.job.is_some());
     let (orders, queue) = mpsc::unbounded_channel();
     let mut size = None;
     let mut input = None;
@@ -279,7 +288,8 @@ pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> 
         deadline: start.deadline.map(|after| now + after),
         readers: HashMap::new(),
         told: false,
-        owner_waits: 0,
+        owner_waits,
+        watch: start.watch,
         size,
     };
     let run = Arc::new(Run {

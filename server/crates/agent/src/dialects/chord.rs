@@ -17,6 +17,7 @@ pub static DIALECT: Dialect = Dialect {
         ("EditLines", "Edit"),
         ("NotebookEdit", "Edit"),
         ("LS", "Glob"),
+        ("Process", "Bash"),
     ],
     faces: &[
         Face::new("Read", "read").only(&[PATH, Field::new("offset"), Field::new("limit")]),

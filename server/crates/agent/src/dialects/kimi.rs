@@ -20,6 +20,7 @@ pub static DIALECT: Dialect = Dialect {
         ("NotebookEdit", "Edit"),
         ("Delete", "Bash"),
         ("LS", "Glob"),
+        ("Process", "Bash"),
     ],
     faces: &[
         Face::new("Read", "Read")

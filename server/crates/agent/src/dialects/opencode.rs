@@ -55,6 +55,7 @@ pub static DIALECT: Dialect = Dialect {
         Face::new("JobOutput", "job_output"),
         Face::new("JobList", "job_list"),
         Face::new("JobKill", "job_kill"),
+        Face::new("Process", "process"),
     ],
     shown: OnceLock::new(),
 };

@@ -14,7 +14,7 @@ use exec::Grammar;
 
 use crate::place::{Place, Target};
 use crate::settings::Mode;
-use crate::tool::Access;
+use crate::tool::{Access, CommandAccess, Form};
 
 pub use rules::{Decision, Rule, RuleError, Rules, Touch};
 
@@ -53,7 +53,7 @@ pub fn decide(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -
         rule_ask(tool, access, place, policy),
         read_ask(tool, access, place, policy),
         write_ask(tool, access, place, policy),
-        command_ask(access, place, policy),
+        command_ask(tool, access, place, policy),
     ];
     let verdict = asks.into_iter().flatten().next().unwrap_or(Verdict::Allow);
     match verdict {
@@ -129,7 +129,7 @@ fn forbidden(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) ->
             return Some(denied("denied: plan mode is active, jobs are not stopped.".into()));
         }
         if let Some(command) = &access.command
-            && !(policy.trusted && shell::is_read_only(&command.script, &place.from(&command.cwd)))
+            && !(policy.trusted && only_reads(command, &place.from(&command.cwd)))
         {
             return Some(denied(
                 "denied: plan mode is active and this command may change something. Use the \
@@ -201,7 +201,7 @@ fn write_ask_one(
     }
 }
 
-fn command_ask(access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
+fn command_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
     let command = access.command.as_ref()?;
     let place = &place.from(&command.cwd);
     if let Some(path) = shell::sensitive_argument(&command.script, place) {
@@ -216,16 +216,34 @@ fn command_ask(access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Ve
             suggestion: None,
         });
     }
-    let known = policy.trusted && shell::is_read_only(&command.script, place);
+    let known = policy.trusted && only_reads(command, place);
     let auto = policy.trusted && policy.mode == Mode::Auto;
-    if known || auto || policy.rules.allows_command(&command.script, place.grammar) {
+    if known || auto || policy.rules.allows_command(tool, command, place.grammar) {
         return None;
     }
-    Some(Verdict::Ask {
-        reason: "a command is run".into(),
-        suggestion: shell::suggestion(&command.script, place.grammar)
-            .map(|it| format!("Bash({it})")),
+    let suggestion = || shell::suggestion(&command.script, place.grammar);
+    Some(match &command.form {
+        Form::Command => Verdict::Ask {
+            reason: "a command is run".into(),
+            suggestion: suggestion().map(|it| format!("Bash({it})")),
+        },
+        Form::Program => Verdict::Ask {
+            reason: "a program is started that goes on".into(),
+            suggestion: suggestion().map(|it| format!("{tool}({it})")),
+        },
+        Form::Typed { terminal } => Verdict::Ask {
+            reason: format!("this is typed into {terminal}"),
+            suggestion: Some(format!("{tool}({terminal})")),
+        },
     })
+}
+
+/// Whether a command is known to change nothing.
+fn only_reads(command: &CommandAccess, place: &Place) -> bool {
+    match command.form {
+        Form::Command => shell::is_read_only(&command.script, place),
+        Form::Program | Form::Typed { .. } => false,
+    }
 }
 
 /// Judged below the workspace folder, whose own path says nothing.

@@ -13,7 +13,7 @@ use exec::Grammar;
 
 use crate::permission::shell;
 use crate::place::{Place, Target};
-use crate::tool::Access;
+use crate::tool::{Access, CommandAccess, Form};
 use crate::tools;
 
 /// What a rule says.
@@ -154,7 +154,10 @@ impl Rules {
                             .filter(|_| named)
                             .is_some_and(|it| names(rule, shell::argument_paths(&it.script)))
                 }
-                _ => own && reads.chain(writes).any(|it| touches(rule, it, place)),
+                _ => {
+                    own && (command.is_some_and(|it| names_command(rule, it))
+                        || reads.chain(writes).any(|it| touches(rule, it, place)))
+                }
             }
         })
     }
@@ -198,14 +201,23 @@ impl Rules {
         covers(&rules, target, place)
     }
 
-    /// Whether allow rules cover every part of a command.
-    pub fn allows_command(&self, script: &str, grammar: Grammar) -> bool {
-        let bash = || self.of(Decision::Allow).filter(|it| it.tool == SHELL);
-        if bash().any(|it| it.specifier.is_none()) {
+    /// Whether allow rules cover every part of a command. What may run as a command may go on as a
+    /// program; input of a terminal is allowed by rules of its own, since the program there may not
+    /// be a shell.
+    pub fn allows_command(&self, tool: &str, command: &CommandAccess, grammar: Grammar) -> bool {
+        let typed = match &command.form {
+            Form::Command | Form::Program => None,
+            Form::Typed { terminal } => Some(terminal.as_str()),
+        };
+        let rules = || {
+            let shell = move |it: &&Rule| it.tool == SHELL && typed.is_none();
+            self.of(Decision::Allow).filter(move |it| it.tool == tool || shell(it))
+        };
+        if rules().any(|it| it.specifier.is_none() || it.specifier.as_deref() == typed) {
             return true;
         }
-        let patterns: Vec<&str> = bash().filter_map(|it| it.specifier.as_deref()).collect();
-        shell::every_part_matches(script, grammar, &patterns)
+        let patterns: Vec<&str> = rules().filter_map(|it| it.specifier.as_deref()).collect();
+        typed.is_none() && shell::every_part_matches(&command.script, grammar, &patterns)
     }
 
     /// A rule of this decision on running the command outside the sandbox. Allow: all parts of it are
@@ -279,6 +291,16 @@ fn escaped(path: &str) -> String {
             special.then_some('\\').into_iter().chain([it])
         })
         .collect()
+}
+
+/// Deny and ask: any part of the command is enough, or the terminal it is typed into.
+fn names_command(rule: &Rule, command: &CommandAccess) -> bool {
+    let Some(pattern) = &rule.specifier else { return true };
+    let terminal = match &command.form {
+        Form::Command | Form::Program => false,
+        Form::Typed { terminal } => terminal == pattern,
+    };
+    terminal || shell::any_part_matches(&command.script, pattern)
 }
 
 /// Deny and ask: either path is enough.

@@ -30,6 +30,7 @@ static DESK: LazyLock<Desk> = LazyLock::new(|| {
         cwd: root,
         artifacts: None,
         grammar: Grammar::Posix,
+        programs: crate::programs::Programs::default(),
         vfs: crate::place::tests::no_files(),
     };
     Desk { _folder: folder, place }
@@ -75,6 +76,11 @@ fn access(call: &str, place: &Place) -> (&'static str, Access) {
             let input = serde_json::json!({ "command": what.replace("\\n", "\n"), "cwd": cwd });
             let call = crate::tools::find("Bash").unwrap().parse(input).unwrap();
             ("Bash", call.access(place).unwrap())
+        }
+        "serve" => {
+            let input = serde_json::json!({ "action": "start", "command": what });
+            let call = crate::tools::find("Process").unwrap().parse(input).unwrap();
+            ("Process", call.access(place).unwrap())
         }
         other => panic!("{other}"),
     }
@@ -154,6 +160,9 @@ fn each_mode_treats_each_access_as_the_table_says() {
             ("run ls -la src && wc -l src/a.rs", RUNS),
             ("run cargo test", ["ask", "deny", "ask", "allow"]),
             ("run echo x > made", ["ask", "deny", "ask", "allow"]),
+            ("serve npm run dev", ["ask", "deny", "ask", "allow"]),
+            ("serve ls", ["ask", "deny", "ask", "allow"]),
+            ("serve make > OUT/made", ASKS_OR_REFUSED),
             ("run echo x > OUT/made", ASKS_OR_REFUSED),
             ("kill job-1", ["allow", "deny", "allow", "allow"]),
         ],
@@ -177,6 +186,22 @@ fn in_a_folder_that_is_not_trusted_nothing_runs_unasked() {
     check("ask?", "allow@session Bash(git status:*)", &[("run git status", "allow")]);
     check("ask?", "allow@session Edit(src/**)", &[("write src/a", "allow"), ("write b", "ask")]);
     check("auto?", "deny Bash(ls:*)", &[("run ls", "deny")]);
+    check(
+        "ask",
+        "allow Bash(npm run dev)",
+        &[("serve npm run dev", "allow"), ("serve npm x", "ask")],
+    );
+    check(
+        "ask",
+        "allow Process(npm run:*)",
+        &[("serve npm run dev", "allow"), ("run npm run dev", "ask")],
+    );
+    check("auto", "deny Bash(rm:*)", &[("serve npm run dev && rm -r x", "deny")]);
+    check(
+        "auto",
+        "deny Process(npm:*)",
+        &[("serve npm run dev", "deny"), ("run npm test", "allow")],
+    );
 }
 
 #[test]
@@ -451,6 +476,7 @@ fn a_workspace_opened_through_a_link_keeps_its_rules() {
         cwd: link,
         artifacts: None,
         grammar: Grammar::Posix,
+        programs: crate::programs::Programs::default(),
         vfs: crate::place::tests::no_files(),
     };
     let rules = rules("allow Edit(/src/**); allow Edit(docs/**)", &DESK.place);

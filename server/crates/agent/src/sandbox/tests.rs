@@ -11,6 +11,7 @@ fn place() -> Place {
         cwd: "/w/sub".into(),
         artifacts: None,
         grammar: exec::Grammar::Posix,
+        programs: crate::programs::Programs::default(),
         vfs: crate::place::tests::no_files(),
     }
 }

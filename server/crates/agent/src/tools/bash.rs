@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use exec::{Command, Denial, Ended, Exit, Promotion, Ran, SpawnError};
+use exec::{Command, Ended, Exit, Promotion, Ran};
 use protocol::acp::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use vfs::{FileKind, Location};
+use vfs::Location;
 
 use crate::bounds;
 use crate::cards;
@@ -17,7 +17,7 @@ use crate::footprint::{self, Traces};
 use crate::permission::shell;
 use crate::place::Place;
 use crate::sandbox;
-use crate::tool::{Access, Card, CommandAccess, Cx, Failure, Output, Tool};
+use crate::tool::{Access, Card, CommandAccess, Cx, Failure, Form, Output, Tool};
 
 const DEFAULT: u64 = 120_000;
 const LONGEST: u64 = 600_000;
@@ -77,7 +77,7 @@ impl Tool for Bash {
         Ok(Access {
             // A file whose name is only known when the command runs is judged with the command.
             writes: redirected.iter().filter_map(|it| there.target(it).ok()).collect(),
-            command: Some(CommandAccess { script: self.command.clone(), cwd }),
+            command: Some(CommandAccess { script: self.command.clone(), cwd, form: Form::Command }),
             ..Access::default()
         })
     }
@@ -96,7 +96,7 @@ impl Tool for Bash {
             footprint::begin_job(cx, &self.command).await;
             let job = match cx.session.jobs.start(command).await {
                 Ok(job) => job,
-                Err(err) => return not_started(cx, err),
+                Err(err) => return sandbox::not_started(cx, err),
             };
             let text = format!(
                 "[background job {job}] started. You are told when it ends; read its output with \
@@ -110,7 +110,7 @@ impl Tool for Bash {
         footprint::begin(cx, &self.command).await;
         let ran = match cx.session.jobs.run(command, &cx.cancel).await {
             Ok(ran) => ran,
-            Err(err) => return not_started(cx, err),
+            Err(err) => return sandbox::not_started(cx, err),
         };
         let traces = match ran.ended {
             Ended::Promoted { .. } => footprint::goes_on(cx).await,
@@ -127,7 +127,7 @@ impl Tool for Bash {
 impl Bash {
     fn folder(&self, place: &Place) -> Result<PathBuf, Failure> {
         match self.cwd.as_deref().filter(|it| !it.is_empty()) {
-            None => Ok(there(place)),
+            None => Ok(place.current_folder()),
             Some(cwd) => match place.target(cwd)?.location {
                 Location::Disk(path) => Ok(path),
                 Location::Virtual(uri) => Err(Failure::new(format!("{uri} is not a folder."))),
@@ -257,34 +257,6 @@ impl Bash {
             cwd.display(),
             cx.place.cwd.display()
         ))
-    }
-}
-
-/// The current folder; where it is gone, the workspace's folder it was in.
-fn there(place: &Place) -> PathBuf {
-    let is_folder = |it: &Path| place.vfs.kind(it) == Some(FileKind::Folder);
-    if is_folder(&place.cwd) {
-        return place.cwd.clone();
-    }
-    let above = place.roots.paths().filter(|it| place.cwd.starts_with(it));
-    let left = above.chain(place.roots.paths()).find(|it| is_folder(it));
-    left.map_or_else(|| place.cwd.clone(), Path::to_path_buf)
-}
-
-fn not_started(cx: &Cx, err: SpawnError) -> Result<Output, Failure> {
-    footprint::forget(cx);
-    let text = format!("The command could not be started: {err}.");
-    match err {
-        SpawnError::NoSandbox(why) => {
-            let denied = vec![Denial::Unsupported(why)];
-            Ok(Output { failed: true, denied, ..Output::text(text) })
-        }
-        SpawnError::ProgramNotFound(_)
-        | SpawnError::DirectoryMissing(_)
-        | SpawnError::TooManyJobs(_)
-        | SpawnError::Os(_)
-        | SpawnError::Closed
-        | SpawnError::Supervisor(_) => Err(Failure::new(text)),
     }
 }
 

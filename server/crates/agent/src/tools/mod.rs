@@ -15,6 +15,7 @@ mod ls;
 mod multi_edit;
 mod notebook_edit;
 mod numbering;
+mod process;
 mod read;
 mod view_image;
 mod write;
@@ -44,6 +45,7 @@ pub static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         Entry::of::<job_output::JobOutput>(),
         Entry::of::<job_list::JobList>(),
         Entry::of::<job_kill::JobKill>(),
+        Entry::of::<process::Process>(),
     ]
 });
 

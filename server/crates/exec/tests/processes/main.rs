@@ -7,6 +7,7 @@ mod foreground;
 mod hostile;
 mod jobs;
 mod login;
+mod readiness;
 mod sandbox;
 mod shells;
 mod supervisor;
