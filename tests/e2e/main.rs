@@ -50,5 +50,6 @@ mod sync;
 mod tidy;
 mod turns;
 mod typing;
+mod unsaved;
 mod windows;
 mod workspace;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use protocol::acp::{
     CommandPermissionSubject, Meta, PermissionOption, PermissionOptionKind,
     RequestPermissionRequest, RequestPermissionSubject, RequiresActionStateUpdate,
-    RunningStateUpdate, StateUpdate, ToolCallPermissionSubject, ToolCallUpdate,
+    RunningStateUpdate, StateUpdate, ToolCallId, ToolCallPermissionSubject, ToolCallUpdate,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -78,6 +78,9 @@ const ALLOW_ALWAYS: &str = "allow_always";
 const REJECT_ONCE: &str = "reject_once";
 const REJECT_ALWAYS: &str = "reject_always";
 
+/// Characters of a list of files in a question.
+const LISTED: usize = 4_000;
+
 /// Asks for permission and waits for the answer.
 pub async fn permission(
     shared: &Arc<Shared>,
@@ -97,7 +100,8 @@ pub async fn permission(
 /// Offers to save files before something reads them; tells whether the person wants it.
 pub async fn save(
     shared: &Arc<Shared>,
-    title: String,
+    call: &str,
+    command: &CommandAccess,
     files: &[String],
     cancel: &CancellationToken,
 ) -> Save {
@@ -106,12 +110,17 @@ pub async fn save(
         option(ALLOW_ONCE, "Allow once: save and run", PermissionOptionKind::AllowOnce),
         option(REJECT_ONCE, "Reject: run without saving", PermissionOptionKind::RejectOnce),
     ];
+    let title = match files.len() {
+        1 => "Save 1 file for this command?".to_string(),
+        count => format!("Save {count} files for this command?"),
+    };
     let request = RequestPermissionRequest::new(shared.id.clone(), title, options)
         .description(format!(
             "The command may read these files, whose changes are only in the editor:\n{}",
-            files.join("\n")
+            bounds::text(&bounds::visible(&files.join("\n")), LISTED)
         ))
-        .meta(copydesk(json!({ "requestId": request_id, "files": files })));
+        .subject(subject(command, call.to_string().into()))
+        .meta(copydesk(json!({ "requestId": request_id })));
     match put(shared, request, cancel).await {
         Answer::Selected { option, .. } if option == ALLOW_ONCE => Save::Yes,
         Answer::Selected { .. } | Answer::Nobody => Save::No,
@@ -184,12 +193,7 @@ fn request(shared: &Arc<Shared>, question: Question) -> RequestPermissionRequest
     let id = question.card.tool_call_id.clone();
     let (subject, description) = match &question.command {
         Some(command) => {
-            let text = bounds::visible(&command.script);
-            let subject = CommandPermissionSubject::new(text, command.cwd.clone()).tool_call_id(id);
-            (
-                RequestPermissionSubject::Command(subject),
-                format!("{}, in {}", question.reason, command.cwd.display()),
-            )
+            (subject(command, id), format!("{}, in {}", question.reason, command.cwd.display()))
         }
         None => (
             RequestPermissionSubject::ToolCall(Box::new(ToolCallPermissionSubject::new(
@@ -213,6 +217,12 @@ fn request(shared: &Arc<Shared>, question: Question) -> RequestPermissionRequest
         .description(description)
         .subject(subject)
         .meta(copydesk(json!({ "requestId": request_id })))
+}
+
+fn subject(command: &CommandAccess, call: ToolCallId) -> RequestPermissionSubject {
+    let text = bounds::visible(&command.script);
+    let subject = CommandPermissionSubject::new(text, command.cwd.clone()).tool_call_id(call);
+    RequestPermissionSubject::Command(subject)
 }
 
 fn option(id: &str, name: &str, kind: PermissionOptionKind) -> PermissionOption {

@@ -210,7 +210,7 @@ async fn permitted(
         shared.transcript.sync();
     }
     if let Some(command) = &access.command {
-        match unsaved::before_command(shared, command, cancel).await {
+        match unsaved::before_command(shared, &request.id, command, cancel).await {
             Ok(note) => notes.extend(note),
             Err(failure) => return Ran::Done(ended(shared, &request.id, failure)),
         }
