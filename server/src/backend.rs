@@ -244,16 +244,8 @@ impl Backend {
 
     async fn review_base(&self, params: Value) -> Result<Value> {
         let params: ReviewBaseParams = parse(params)?;
-        let location = lsp::location(&params.uri);
-        let pending = self.ready()?.editor.base_text(&location);
-        let text = match pending {
-            Some(text) => text,
-            None => match self.documents.vfs.snapshot(&location) {
-                Ok(now) => now.rope.to_string(),
-                Err(error) => return Err(RpcError::failed("not-found", error.to_string()).into()),
-            },
-        };
-        reply(Ok(ReviewBaseResult { text }))
+        let text = self.ready()?.editor.base_text(&params);
+        reply(text.map(|text| ReviewBaseResult { text }))
     }
 
     async fn editor_state(&self, params: Value) {

@@ -414,17 +414,7 @@ impl Table {
 
     /// One file has one name: the one it is about to be changed by.
     fn name_as_named(&mut self, vfs: &Vfs, location: &Location) {
-        let Some(path) = location.path() else { return };
-        if self.ledger.current(location).is_some() || self.ledger.tracked().next().is_none() {
-            return;
-        }
-        let real = vfs.real_path(path);
-        let same = |it: &&Location| {
-            let is_there = it.path().is_some_and(|path| vfs.real_path(path) == real);
-            is_there && !self.lies_elsewhere(vfs, it)
-        };
-        let known = self.ledger.tracked().find(same).cloned();
-        if let Some(known) = known {
+        if let Some(known) = self.known_as(vfs, location).filter(|it| it != location) {
             self.rename(&known, location);
         }
     }

@@ -217,3 +217,60 @@ fn a_move_is_not_taken_back_through_a_link() {
     assert_eq!(files(&out), [("a.txt".to_owned(), "a\n".to_owned())]);
     assert!(!workspace.has("b.txt"));
 }
+
+#[test]
+fn the_text_before_is_given_of_the_agents_files_alone() {
+    let workspace = Workspace::new(&[("a.txt", "a\n"), ("b.txt", "b\n"), (".env", "K=HUSHHUSH\n")]);
+    let editor = Editor::open(&workspace, &automatic());
+    write(&editor.session(), "a.txt", "A\n");
+    symlink(".env", workspace.path("plain.txt")).unwrap();
+    symlink(workspace.path(".env"), workspace.path("a-link")).unwrap();
+    let base = |uri: &str| editor.try_request("copydesk/review/base", json!({ "uri": uri }));
+    for open in [false, true] {
+        for (path, kind) in [
+            ("b.txt", "not-found"),
+            (".env", "denied"),
+            ("plain.txt", "denied"),
+            ("a-link", "denied"),
+            ("none.txt", "not-found"),
+        ] {
+            if open && path != "none.txt" {
+                editor.open_file(path);
+            }
+            let error = base(&editor.uri(path)).unwrap_err();
+            assert_eq!(error.data["kind"], kind, "{path}, open: {open}");
+            assert!(!error.message.contains("HUSH"), "{error:?}");
+        }
+    }
+    assert_eq!(base("untitled:Untitled-1").unwrap_err().data["kind"], "not-found");
+    assert_eq!(base(&editor.uri("a.txt")).unwrap()["text"], "a\n");
+}
+
+#[test]
+fn a_pending_file_is_known_by_every_name_that_leads_to_it() {
+    let workspace = Workspace::new(&[("d/a.txt", "one\ntwo\n"), ("b.txt", "b\n")]);
+    symlink("d/a.txt", workspace.path("link.txt")).unwrap();
+    symlink("d", workspace.path("e")).unwrap();
+    for name in ["d/a.txt", "link.txt", "e/a.txt", "d/../e/./a.txt"] {
+        let editor = Editor::open(&workspace, &automatic());
+        let session = editor.session();
+        write(&session, "d/a.txt", "ONE\ntwo\n");
+        write(&session, "b.txt", "B\n");
+        let uri = editor.uri(name);
+        let listed = editor.request("copydesk/review/list", json!({ "uri": uri }));
+        assert_eq!(listed["files"].as_array().map(Vec::len), Some(1), "{name}: {listed}");
+        assert_eq!(listed["files"][0]["uri"], editor.uri("d/a.txt").as_str());
+        let base = editor.request("copydesk/review/base", json!({ "uri": uri }));
+        assert_eq!(base["text"], "one\ntwo\n", "{name}");
+        let first =
+            json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 3 } });
+        let rejected = resolve(&editor, "reject", json!([{ "uri": uri, "range": first }]));
+        assert_eq!(rejected["resolved"].as_array().map(Vec::len), Some(1), "{name}: {rejected}");
+        assert_eq!(workspace.read("d/a.txt"), "one\ntwo\n", "{name}");
+        undo(&editor, &rejected);
+        resolve(&editor, "reject", json!([{ "uri": uri }]));
+        assert_eq!(workspace.read("d/a.txt"), "one\ntwo\n", "{name}");
+        assert_eq!(workspace.read("b.txt"), "B\n", "{name}");
+        resolve(&editor, "reject", all());
+    }
+}

@@ -4,17 +4,19 @@
 //! said. Nothing the person typed goes with a rejected hunk.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use agent::editor::{ApplyError, Approval};
 use agent::settings::SavePolicy;
 use protocol::{
-    ReviewConflict, ReviewResolveParams, ReviewResolveResult, ReviewUndoParams, ReviewUndoResult,
+    ReviewBaseParams, ReviewConflict, ReviewResolveParams, ReviewResolveResult, ReviewUndoParams,
+    ReviewUndoResult,
 };
 use review::{Decision, HunkId, Ledger, Pick, Plan, State};
 use std::sync::PoisonError;
 use text::{ChangeSet, Edit, Rope};
 use tokio_util::sync::CancellationToken;
-use vfs::{Dirty, Image, Location, Snapshot, Undo};
+use vfs::{Dirty, Image, Location, Snapshot, Undo, is_sensitive};
 
 use super::disk::DiskStep;
 use super::document::Landed;
@@ -162,11 +164,27 @@ impl LspEditor {
         }
     }
 
-    /// `copydesk/review/base`; `None` where nothing is pending.
-    pub fn base_text(&self, location: &Location) -> Option<String> {
-        self.0.review.follow_all();
-        let table = self.0.review.table();
-        table.ledger.base(location).map(ToString::to_string)
+    /// `copydesk/review/base`: of files that the agent changed alone, and of no secret.
+    pub fn base_text(&self, params: &ReviewBaseParams) -> Result<String, RpcError> {
+        let review = &self.0.review;
+        review.follow_all();
+        let named = crate::lsp::location(&params.uri);
+        let secret = |it: &Location| {
+            let real = |path: &Path| is_sensitive(&self.0.vfs.real_path(path));
+            it.path().is_some_and(|path| is_sensitive(path) || real(path))
+        };
+        let known = review.known_as(&named);
+        if secret(&named) || known.as_ref().is_some_and(secret) {
+            let reason =
+                "the file may hold secrets; its text before the agent's changes is not shown";
+            return Err(RpcError::failed("denied", reason));
+        }
+        let table = review.table();
+        let base = known.and_then(|it| table.ledger.base(&it).map(ToString::to_string));
+        base.ok_or_else(|| {
+            let reason = format!("no change of the agent's is pending in {named}");
+            RpcError::failed("not-found", reason)
+        })
     }
 }
 

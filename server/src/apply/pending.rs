@@ -70,7 +70,10 @@ impl LspEditor {
     /// `copydesk/review/list`.
     pub fn list_pending(&self, params: &ReviewListParams) -> ReviewListResult {
         let mut files = self.pending();
-        let wanted = params.uri.as_deref().map(crate::lsp::location);
+        let wanted = params.uri.as_deref().map(|uri| {
+            let named = crate::lsp::location(uri);
+            self.0.review.known_as(&named).unwrap_or(named)
+        });
         files.retain(|file| {
             wanted.as_ref().is_none_or(|wanted| crate::lsp::location(&file.uri) == *wanted)
         });

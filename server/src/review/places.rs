@@ -31,6 +31,11 @@ impl super::Review {
         self.table().lies_elsewhere(&self.0.vfs, location)
     }
 
+    /// What the ledger calls a file; by another name that leads to the same place, too.
+    pub fn known_as(&self, location: &Location) -> Option<Location> {
+        self.table().known_as(&self.0.vfs, location)
+    }
+
     /// Whether a name that a moved file has or had leads elsewhere than it did when it was moved.
     pub fn leads_elsewhere(&self, location: &Location) -> bool {
         self.table().leads_elsewhere(&self.0.vfs, location)
@@ -38,6 +43,20 @@ impl super::Review {
 }
 
 impl Table {
+    /// What the ledger calls a file; by another name that leads to the same place, too.
+    pub fn known_as(&self, vfs: &Vfs, location: &Location) -> Option<Location> {
+        if self.ledger.current(location).is_some() {
+            return Some(location.clone());
+        }
+        let path = location.path().filter(|_| self.ledger.tracked().next().is_some())?;
+        let real = vfs.real_path(path);
+        let same = |it: &&Location| {
+            let is_there = it.path().is_some_and(|path| vfs.real_path(path) == real);
+            is_there && !self.lies_elsewhere(vfs, it)
+        };
+        self.ledger.tracked().find(same).cloned()
+    }
+
     pub(super) fn note_place(&mut self, vfs: &Vfs, location: &Location) {
         if let (Some(path), Some(_)) = (location.path(), self.ledger.current(location)) {
             self.places.insert(location.clone(), vfs.real_path(path));

@@ -54,7 +54,8 @@ impl Wire<'_> {
             return Ok(Pick::Hunk(id.clone()));
         }
         if let Some(uri) = &item.uri {
-            let location = lsp::location(uri);
+            let named = lsp::location(uri);
+            let location = table.known_as(self.vfs, &named).unwrap_or(named);
             return Ok(match (item.range, table.ledger.current(&location)) {
                 (Some(range), Some(text)) => {
                     let bytes = lsp::bytes(text, range, self.counting);
