@@ -29,7 +29,7 @@ use crate::bare::{Commands, Deciding};
 use crate::capabilities::Client;
 use crate::config::check;
 use crate::lsp;
-use crate::outbox::{Outbox, RpcError};
+use crate::outbox::{Outbox, RpcError, brief};
 use crate::review::plain;
 use crate::sessions::Sessions;
 
@@ -393,7 +393,7 @@ impl LanguageServer for Backend {
             Ok(()) => Ok(None),
             Err(error) => {
                 // Many editors drop the error of a command.
-                let message = json!({"type": MessageType::ERROR, "message": error.message});
+                let message = json!({"type": MessageType::ERROR, "message": brief(&error.message)});
                 self.outbox.notify("window/showMessage", message);
                 Err(error.into())
             }
@@ -462,7 +462,7 @@ fn parse<P: DeserializeOwned>(params: Value) -> Result<P> {
         let path = error.path().to_string();
         let reason = error.into_inner();
         let message = if path == "." { reason.to_string() } else { format!("{path}: {reason}") };
-        RpcError::invalid_params(message).into()
+        RpcError::invalid_params(brief(&message)).into()
     })
 }
 

@@ -3,6 +3,7 @@
 //! Invariant: frames leave in the order they were handed in, through one queue and one writer, and
 //! none is interleaved. A request needs no barrier: it stands behind whatever was queued before it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::future::Future;
 use std::io::{BufWriter, Write};
@@ -19,6 +20,10 @@ use tower_lsp::jsonrpc;
 
 /// Room for one write: small frames produced together leave together.
 const WRITE_BUFFER: usize = 64 * 1024;
+
+/// Bytes of an error message at most, and those of its end.
+const MAX_MESSAGE: usize = 2_000;
+const KEPT_END: usize = 400;
 
 /// The queue to the client. Cloning shares it.
 #[derive(Clone)]
@@ -82,14 +87,16 @@ impl Outbox {
         Pending { id, answer, outbox: self.clone() }
     }
 
-    /// Sends a response.
-    pub fn respond(&self, response: &jsonrpc::Response) {
-        self.send(response);
+    /// Sends a response. An error says no more of what came in than a person reads.
+    pub fn respond(&self, response: jsonrpc::Response) {
+        let (id, result) = response.into_parts();
+        let result = result.map_err(brief_error);
+        self.send(&jsonrpc::Response::from_parts(id, result));
     }
 
     /// Sends an error that belongs to no request we could make out.
-    pub fn respond_malformed(&self, error: &RpcError) {
-        self.send(&json!({"jsonrpc": "2.0", "id": null, "error": error}));
+    pub fn respond_malformed(&self, error: RpcError) {
+        self.respond(jsonrpc::Response::from_error(jsonrpc::Id::Null, error.into()));
     }
 
     /// Hands the client's response to whoever waits for it; one nobody waits for is dropped.
@@ -126,6 +133,29 @@ impl Outbox {
     fn table(&self) -> MutexGuard<'_, Waiting> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A message that may hold what somebody sent, cut in its middle to what a person reads.
+pub fn brief(message: &str) -> Cow<'_, str> {
+    if message.len() <= MAX_MESSAGE {
+        return message.into();
+    }
+    // What was wrong stands at the ends.
+    let head = message.floor_char_boundary(MAX_MESSAGE - KEPT_END);
+    let tail = message.ceil_char_boundary(message.len() - KEPT_END);
+    let omitted = tail - head;
+    format!("{}… ({omitted} bytes left out) …{}", &message[..head], &message[tail..]).into()
+}
+
+fn brief_error(error: jsonrpc::Error) -> jsonrpc::Error {
+    let data = error.data.map(|data| match data {
+        Value::String(text) => brief(&text).into(),
+        other => match other.to_string() {
+            long if long.len() > MAX_MESSAGE => brief(&long).into(),
+            _ => other,
+        },
+    });
+    jsonrpc::Error { code: error.code, message: brief(&error.message).into_owned().into(), data }
 }
 
 impl RpcError {

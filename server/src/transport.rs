@@ -20,7 +20,7 @@ use tower_lsp::{LanguageServer, LspService};
 
 use self::frames::{Frame, Frames};
 use self::message::Message;
-use crate::outbox::{Outbox, RpcError};
+use crate::outbox::{Outbox, RpcError, brief};
 
 mod frames;
 mod message;
@@ -73,7 +73,7 @@ impl<S: LanguageServer> Transport<S> {
             let body = match frames.next() {
                 Ok(Frame::Body(body)) => body,
                 Ok(Frame::Fault(reason)) => {
-                    self.outbox.respond_malformed(&parse_error(reason));
+                    self.outbox.respond_malformed(parse_error(reason));
                     continue;
                 }
                 Ok(Frame::End) => return End::Abrupt,
@@ -104,7 +104,7 @@ impl<S: LanguageServer> Transport<S> {
             }
             Message::Ignored => {}
             Message::Malformed { id, error } => {
-                self.outbox.respond(&Response::from_error(id, error.into()));
+                self.outbox.respond(Response::from_error(id, error.into()));
             }
         }
         Flow::Continue
@@ -118,7 +118,10 @@ impl<S: LanguageServer> Transport<S> {
             let params = params.unwrap_or(RawValue::NULL);
             match catch_unwind(|| handle(&backend, params)) {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::warn!(method, %error, "malformed notification"),
+                Ok(Err(error)) => {
+                    let error = error.to_string();
+                    tracing::warn!(method, error = %brief(&error), "malformed notification");
+                }
                 Err(_) => tracing::error!(method, "the handler panicked"),
             }
             return;
@@ -195,8 +198,8 @@ fn answer<E>(outcome: Outcome<E>, method: &str) -> Result<Option<Response>, json
 
 fn respond(outbox: &Outbox, id: Option<Id>, answer: Result<Option<Response>, jsonrpc::Error>) {
     match (answer, id) {
-        (Ok(Some(response)), _) => outbox.respond(&response),
-        (Err(error), Some(id)) => outbox.respond(&Response::from_error(id, error)),
+        (Ok(Some(response)), _) => outbox.respond(response),
+        (Err(error), Some(id)) => outbox.respond(Response::from_error(id, error)),
         (Ok(None), _) | (Err(_), None) => {}
     }
 }

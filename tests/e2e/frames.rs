@@ -129,6 +129,61 @@ fn a_message_of_64_megabytes_is_served() {
     );
 }
 
+#[test]
+fn an_error_says_no_more_of_what_came_in_than_a_person_reads() {
+    let workspace = Workspace::new(&[("a.txt", "a\n")]);
+    let editor = Editor::open(&workspace, &json!({}));
+    let session = editor.session();
+    let long = "long é ".repeat(400_000);
+    let uri =
+        json!({ "textDocument": { "uri": "file:///a.txt" }, "context": { "diagnostics": [] } });
+    let mut action = uri.clone();
+    action["range"] = json!(long);
+    for (method, params) in [
+        (format!("copydesk/{long}"), json!({})),
+        ("textDocument/codeAction".to_owned(), action),
+        ("textDocument/codeLens".to_owned(), json!({ "textDocument": { "uri": { "no": long } } })),
+        ("session/new".to_owned(), json!({ "cwd": long, "mcpServers": [] })),
+        ("session/new".to_owned(), json!({ "cwd": editor.root(), "mcpServers": long })),
+        ("session/prompt".to_owned(), json!({ "sessionId": long, "prompt": [] })),
+        (
+            "session/set_config_option".to_owned(),
+            json!({ "sessionId": session.id, "configId": long, "type": "id", "value": long }),
+        ),
+        (
+            "session/set_config_option".to_owned(),
+            json!({ "sessionId": session.id, "configId": "mode", "type": "id", "value": long }),
+        ),
+        ("copydesk/review/resolve".to_owned(), json!({ "action": long, "items": [] })),
+        ("copydesk/review/resolve".to_owned(), json!({ "action": "accept", "items": long })),
+        ("copydesk/review/undo".to_owned(), json!({ "undoToken": long })),
+        ("copydesk/review/undo".to_owned(), json!({ "undoToken": format!("{long}/1") })),
+        ("copydesk/review/base".to_owned(), json!({ "uri": long })),
+        ("copydesk/checkpoint/restore".to_owned(), json!({ "checkpointId": long })),
+        ("copydesk/permission/remove".to_owned(), json!({ "id": long })),
+        ("copydesk/session/export".to_owned(), json!({ "sessionId": session.id, "format": long })),
+        ("workspace/executeCommand".to_owned(), json!({ "command": long })),
+        (
+            "workspace/executeCommand".to_owned(),
+            json!({ "command": "copydesk.mode", "arguments": [long] }),
+        ),
+    ] {
+        let name: String = method.chars().take(40).collect();
+        let mark = editor.mark();
+        let error = editor.try_request(&method, params).unwrap_err();
+        let size = error.message.len() + error.data.to_string().len();
+        assert!(size < 8 * 1024, "{name}: {size} bytes");
+        let told = editor.lock().log[mark..].iter().map(|it| it.to_string().len()).max();
+        assert!(told.unwrap_or(0) < 8 * 1024, "{name}: {told:?} bytes were told beside it");
+    }
+    let error = editor.try_request("textDocument/codeLens", json!([long])).unwrap_err();
+    assert!(error.message.len() < 8 * 1024);
+    let unread = json!({ "jsonrpc": "2.0", "id": { "no": long }, "method": 7 });
+    editor.raw(&frame(&unread));
+    let answer = editor.wait("an error answer", |s| s.stray.first().cloned());
+    assert!(answer.to_string().len() < 8 * 1024);
+}
+
 #[track_caller]
 fn answers(bytes: &[u8], id: &str) {
     let workspace = Workspace::new(&[]);

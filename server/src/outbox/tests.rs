@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Outbox, RpcError};
+use super::{MAX_MESSAGE, Outbox, RpcError, brief};
 
 /// A client that keeps what it is sent.
 #[derive(Clone, Default)]
@@ -107,4 +107,18 @@ fn a_broken_pipe_does_not_stop_the_sender() {
         outbox.notify("x", json!({}));
     }
     outbox.close(PATIENCE);
+}
+
+#[test]
+fn a_long_message_keeps_its_ends() {
+    assert_eq!(brief("short"), "short");
+    for filler in ["x", "é", "€"] {
+        let long = format!("items: {} is no list", filler.repeat(1 << 20));
+        let cut = brief(&long);
+        assert!(cut.len() < MAX_MESSAGE + 64, "{}", cut.len());
+        assert!(cut.starts_with("items: ") && cut.ends_with("is no list"), "{cut}");
+        let left_out = cut.split(['(', ' ']).find_map(|it| it.parse::<usize>().ok()).unwrap();
+        let words = format!("… ({left_out} bytes left out) …").len();
+        assert_eq!(cut.len() - words + left_out, long.len());
+    }
 }
