@@ -435,11 +435,15 @@ fn a_restore_works_after_a_kill_and_so_does_its_undo() {
     drop(editor);
     let editor = Editor::open(&workspace, &settings);
     editor.open_text(&workspace.uri("a.txt"), &text);
-    resume(&editor, &id);
-    assert_eq!(ids(&editor, &id), before);
+    // Its session need not be open.
     undo(&editor, &restored);
     assert_eq!(editor.text("a.txt"), unsaved);
     assert_eq!(workspace.read("b.txt"), "B\n");
+    let again = json!({ "undoToken": restored["undoToken"] });
+    let error = editor.try_request("copydesk/review/undo", again).unwrap_err();
+    assert!(error.message.contains("undone already"), "{error:?}");
+    resume(&editor, &id);
+    assert_eq!(ids(&editor, &id), before);
     assert!(pending(&editor) >= 2, "they are the agent's changes again");
 }
 

@@ -234,6 +234,41 @@ fn a_session_has_one_owner_and_is_handed_on_when_it_is_closed() {
 }
 
 #[test]
+fn a_folder_that_is_not_absolute_is_refused_with_what_to_send() {
+    let workspace = Workspace::new(&[("sub/a.txt", "a\n")]);
+    let editor = Editor::open(&workspace, &json!({}));
+    let session = editor.session();
+    let check = |method: &str, field: &str, params: Value| {
+        let error = editor.try_request(method, params).unwrap_err();
+        assert_eq!(error.code, -32602, "{method}: {error:?}");
+        let (message, start) = (&error.message, format!("{field}: "));
+        assert!(
+            message.starts_with(&start) && message.contains("send the absolute path"),
+            "{error:?}"
+        );
+    };
+    for cwd in ["", ".", "sub", "~", "file:///sub"] {
+        for id in [session.id.as_str(), "nobody"] {
+            check(
+                "session/resume",
+                "cwd",
+                json!({ "sessionId": id, "cwd": cwd, "mcpServers": [] }),
+            );
+        }
+        check("session/new", "cwd", json!({ "cwd": cwd, "mcpServers": [] }));
+        check("session/list", "cwd", json!({ "cwd": cwd }));
+        let more =
+            json!({ "cwd": editor.root(), "mcpServers": [], "additionalDirectories": [cwd] });
+        check("session/new", "additionalDirectories", more.clone());
+        let mut more = more;
+        more["sessionId"] = json!(session.id);
+        check("session/resume", "additionalDirectories", more);
+    }
+    check("session/new", "cwd", json!({ "cwd": workspace.path("sub/a.txt"), "mcpServers": [] }));
+    resume(&editor, &session.id);
+}
+
+#[test]
 fn an_unknown_session_cannot_be_resumed() {
     let workspace = Workspace::new(&[]);
     let editor = Editor::open(&workspace, &json!({}));

@@ -29,10 +29,10 @@ impl Sessions {
         &self,
         params: acp::NewSessionRequest,
     ) -> Result<acp::NewSessionResponse, RpcError> {
-        let cwd = self.folder(params.cwd.into_inner())?;
+        let cwd = self.folder("cwd", params.cwd)?;
         let mut additional = Vec::new();
         for folder in params.additional_directories {
-            additional.push(self.folder(folder.into_inner())?);
+            additional.push(self.folder("additionalDirectories", folder)?);
         }
         let id = new_id("session");
         let session = self.begin(id.clone(), cwd, additional)?;
@@ -46,7 +46,7 @@ impl Sessions {
         &self,
         params: acp::ListSessionsRequest,
     ) -> Result<acp::ListSessionsResponse, RpcError> {
-        let cwd = params.cwd.map(|it| it.into_inner());
+        let cwd = params.cwd.map(|it| absolute("cwd", it)).transpose()?;
         let folders = match cwd {
             Some(cwd) => vec![cwd],
             None => self.known_folders(),
@@ -74,12 +74,16 @@ impl Sessions {
         params: acp::ResumeSessionRequest,
     ) -> Result<acp::ResumeSessionResponse, RpcError> {
         let id = params.session_id.to_string();
+        // It may be gone by now, and the conversation goes on all the same.
+        let cwd = absolute("cwd", params.cwd)?;
+        for folder in params.additional_directories {
+            absolute("additionalDirectories", folder)?;
+        }
         let open = self.lock().open.get(&id).cloned();
         let (session, ended, note) = match open {
             Some(session) => (session, Vec::new(), None),
             None => {
-                let Reopened { session, ended, note } =
-                    self.reopen(&id, &params.cwd.into_inner())?;
+                let Reopened { session, ended, note } = self.reopen(&id, Some(&cwd))?;
                 self.lock().open.insert(id, session.clone());
                 (session, ended, note)
             }
@@ -203,8 +207,8 @@ impl Sessions {
         })
     }
 
-    fn reopen(&self, id: &str, cwd: &Path) -> Result<Reopened, RpcError> {
-        let in_cwd = || self.session_dirs(cwd).into_iter().find(|it| is_dir_of(it, id));
+    pub(super) fn reopen(&self, id: &str, cwd: Option<&Path>) -> Result<Reopened, RpcError> {
+        let in_cwd = || self.session_dirs(cwd?).into_iter().find(|it| is_dir_of(it, id));
         let dir = self.find_dir(id).or_else(in_cwd).ok_or_else(|| unknown(id))?;
         let loaded = store::load(&dir).map_err(|err| {
             RpcError::failed("invalid", format!("the session {id} cannot be read: {err}"))
@@ -300,7 +304,7 @@ impl Sessions {
         let folder =
             folder.ok_or_else(|| RpcError::failed("invalid", "no folder is open to work in"))?;
         // Always the same one, so that an artifact of one call is there for the next.
-        let session = match self.reopen(OWN, &folder) {
+        let session = match self.reopen(OWN, Some(&folder)) {
             Ok(reopened) => reopened.session,
             // Another window has it: this process keeps one of its own.
             Err(err) if err.is_kind("busy") => self.begin(new_id("session"), folder, Vec::new())?,
@@ -344,25 +348,36 @@ impl Sessions {
     }
 
     /// A folder that exists, absolute.
-    fn folder(&self, path: PathBuf) -> Result<PathBuf, RpcError> {
-        if !path.is_absolute() {
-            return Err(RpcError::invalid_params(format!(
-                "cwd: {} is not absolute",
-                path.display()
-            )));
-        }
+    fn folder(&self, field: &str, path: acp::AbsolutePath) -> Result<PathBuf, RpcError> {
+        let path = absolute(field, path)?;
         match self.world.vfs.kind(&path) {
-            Some(vfs::FileKind::Folder) => Ok(vfs::normalize(&path)),
-            Some(_) | None => {
-                Err(RpcError::invalid_params(format!("cwd: {} is not a folder", path.display())))
-            }
+            Some(vfs::FileKind::Folder) => Ok(path),
+            Some(_) | None => Err(RpcError::invalid_params(format!(
+                "{field}: {} is not a folder; send the absolute path of one that exists",
+                path.display()
+            ))),
         }
     }
 }
 
+/// The folder a field names, which may not exist.
+fn absolute(field: &str, path: acp::AbsolutePath) -> Result<PathBuf, RpcError> {
+    let path = path.into_inner();
+    if path.is_absolute() {
+        return Ok(vfs::normalize(&path));
+    }
+    let what = match path.to_string_lossy() {
+        empty if empty.is_empty() => "it is empty".to_owned(),
+        relative => format!("{relative} is relative"),
+    };
+    Err(RpcError::invalid_params(format!(
+        "{field}: {what}; send the absolute path of the workspace's folder"
+    )))
+}
+
 /// A session that goes on.
-struct Reopened {
-    session: Session,
+pub(super) struct Reopened {
+    pub session: Session,
     /// The ends of calls that were cut off, recorded but not sent yet.
     ended: Vec<acp::SessionUpdate>,
     /// What of its log could not be read.

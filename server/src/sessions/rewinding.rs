@@ -137,7 +137,22 @@ impl Sessions {
         session: &str,
         number: u64,
     ) -> Result<ReviewUndoResult, RpcError> {
-        let session = self.session(session)?;
+        if let Ok(open) = self.session(session) {
+            return Self::undo_rewind_in(editor, open, number).await;
+        }
+        // One that is closed, as all are after a restart, is opened for as long as this takes.
+        let lent = self.reopen(session, None)?.session;
+        let undone = Self::undo_rewind_in(editor, lent.clone(), number).await;
+        lent.shared.transcript.release();
+        lent.close().await;
+        undone
+    }
+
+    async fn undo_rewind_in(
+        editor: &LspEditor,
+        session: Session,
+        number: u64,
+    ) -> Result<ReviewUndoResult, RpcError> {
         let still = session.shared.hold_still().ok_or_else(busy)?;
         let undoable = session.shared.recorder.timeline().undoable(number).cloned();
         let undoable = undoable.ok_or_else(|| {
