@@ -152,6 +152,48 @@ fn inputs_of_the_wrong_kind_are_refused() {
 }
 
 #[test]
+fn a_path_that_ends_as_a_folders_is_no_files() {
+    let notebook = r#"{"cells":[],"metadata":{},"nbformat":4,"nbformat_minor":5}"#;
+    let workspace =
+        Workspace::new(&[("a.txt", LINES), ("n.ipynb", notebook), ("dir/b.txt", "b\n")]);
+    std::os::unix::fs::symlink("dir", workspace.path("link")).unwrap();
+    let editor = Editor::open(&workspace, &json!({ "mode": "edit" }));
+    let session = seen(&editor, "a.txt");
+    session.tool("Read", json!({ "file_path": "n.ipynb" })).ok();
+    for end in ["/", "//", "/.", "/./", "/.."] {
+        for path in ["a.txt", "new", "dir/new", "dir", "link"] {
+            let path = format!("{path}{end}");
+            let update = format!("*** Update File: {path}\n@@\n-two\n+2");
+            let moved = format!("*** Update File: a.txt\n*** Move to: {path}\n@@\n-two\n+2");
+            let cell = json!({ "notebook_path": format!("n.ipynb{end}"), "new_source": "x", "edit_mode": "insert", "cell_type": "code" });
+            let one = json!([{ "old_string": "two", "new_string": "2" }]);
+            for (tool, input) in [
+                ("Write", json!({ "file_path": path, "content": "x\n" })),
+                ("Write", json!({ "file_path": path, "content": "x\n", "mode": "append" })),
+                ("Edit", edit(&path, "two", "2")),
+                ("Edit", edit(&path, "", "x\n")),
+                ("MultiEdit", json!({ "file_path": path, "edits": one })),
+                (
+                    "EditLines",
+                    json!({ "file_path": path, "edits": [{ "op": "append", "text": "x" }] }),
+                ),
+                ("ApplyPatch", patch(&format!("*** Add File: {path}\n+x"))),
+                ("ApplyPatch", patch(&format!("*** Delete File: {path}"))),
+                ("ApplyPatch", patch(&update)),
+                ("ApplyPatch", patch(&moved)),
+                ("NotebookEdit", cell),
+                ("Delete", json!({ "paths": [path], "reason": "unused" })),
+            ] {
+                let refusal = refused(tool, &editor, &workspace, session.tool(tool, input));
+                assert!(refusal.contains("names a folder"), "{tool} {path}: {refusal}");
+            }
+        }
+    }
+    assert_eq!(workspace.read("a.txt"), LINES);
+    assert!(!workspace.has("new") && !workspace.has("dir/new") && workspace.has("link/b.txt"));
+}
+
+#[test]
 fn a_file_of_a_hundred_megabytes_is_refused_at_once() {
     let workspace = Workspace::new(&[]);
     let file = std::fs::File::create(workspace.path("big.txt")).unwrap();

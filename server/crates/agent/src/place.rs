@@ -74,6 +74,22 @@ impl Place {
         Ok(Target { location, real, inside: resolved.inside })
     }
 
+    /// What `input` names for a tool that writes files. One that names a folder by its end is no
+    /// file's, whatever it would come to.
+    pub fn file(&self, input: &str) -> Result<Target, Failure> {
+        let target = self.target(input)?;
+        let last = input.rsplit('/').next().unwrap_or_default();
+        match (&target.location, last) {
+            (Location::Disk(_), "" | "." | "..") => {
+                let end = if last.is_empty() { "/" } else { last };
+                Err(Failure::new(format!(
+                    "{input} names a folder, since it ends in \"{end}\". Give the path of a file."
+                )))
+            }
+            (Location::Disk(_) | Location::Virtual(_), _) => Ok(target),
+        }
+    }
+
     /// What `input` names where that is a link: the link, not what it leads to, open or not.
     pub fn link(&self, input: &str) -> Option<Location> {
         if input.len() > MAX_PATH {

@@ -78,7 +78,7 @@ impl Tool for ApplyPatch {
     fn access(&self, place: &Place) -> Result<Access, Failure> {
         let patch = self.parse()?;
         let paths = paths(&patch.operations);
-        let targets: Result<Vec<_>, _> = paths.iter().map(|it| place.target(it)).collect();
+        let targets: Result<Vec<_>, _> = paths.iter().map(|it| place.file(it)).collect();
         Ok(Access::write(targets?))
     }
 

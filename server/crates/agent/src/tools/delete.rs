@@ -37,7 +37,7 @@ impl Tool for Delete {
     }
 
     fn access(&self, place: &Place) -> Result<Access, Failure> {
-        let targets: Result<Vec<_>, _> = self.paths.iter().map(|it| place.target(it)).collect();
+        let targets: Result<Vec<_>, _> = self.paths.iter().map(|it| place.file(it)).collect();
         Ok(Access::write(targets?))
     }
 

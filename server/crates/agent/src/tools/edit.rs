@@ -51,7 +51,7 @@ impl Tool for Edit {
                 "old_string and new_string are the same, so there is nothing to change.",
             ));
         }
-        Ok(Access::write(vec![place.target(&self.file_path)?]))
+        Ok(Access::write(vec![place.file(&self.file_path)?]))
     }
 
     fn card(&self, place: &Place) -> Card {

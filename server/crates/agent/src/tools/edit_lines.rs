@@ -84,7 +84,7 @@ impl Tool for EditLines {
     }
 
     fn access(&self, place: &Place) -> Result<Access, Failure> {
-        Ok(Access::write(vec![place.target(&self.file_path)?]))
+        Ok(Access::write(vec![place.file(&self.file_path)?]))
     }
 
     fn card(&self, place: &Place) -> Card {

@@ -54,7 +54,7 @@ impl Tool for MultiEdit {
                 self.edits.len()
             )));
         }
-        Ok(Access::write(vec![place.target(&self.file_path)?]))
+        Ok(Access::write(vec![place.file(&self.file_path)?]))
     }
 
     fn card(&self, place: &Place) -> Card {

@@ -86,7 +86,7 @@ impl Tool for NotebookEdit {
     }
 
     fn access(&self, place: &Place) -> Result<Access, Failure> {
-        let target = place.target(&self.notebook_path)?;
+        let target = place.file(&self.notebook_path)?;
         if let Some(source) = &self.new_source {
             refuse_nul(&place.shown(&target.location), source)?;
         }

@@ -46,7 +46,7 @@ impl Tool for Write {
     }
 
     fn access(&self, place: &Place) -> Result<Access, Failure> {
-        Ok(Access::write(vec![place.target(&self.file_path)?]))
+        Ok(Access::write(vec![place.file(&self.file_path)?]))
     }
 
     fn card(&self, place: &Place) -> Card {
