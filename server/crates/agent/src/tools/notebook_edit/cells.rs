@@ -281,8 +281,13 @@ impl<'a> Notebook<'a> {
         }
     }
 
-    /// What stands between two cells after the comma.
-    fn gap(&self) -> &str {
+    /// What stands between two cells after the comma, its lines ended as most of the file's are.
+    fn gap(&self) -> String {
+        let blank = self.blank_between().replace("\r\n", "\n");
+        blank.replace('\n', self.style.newline)
+    }
+
+    fn blank_between(&self) -> &str {
         let before = |at: usize| {
             let head = &self.text[..at];
             &head[head.trim_end_matches([' ', '\t', '\r', '\n']).len()..]
@@ -336,7 +341,11 @@ impl Style {
         Style {
             comma: if unit.is_none() && spaced_comma { ", " } else { "," },
             unit,
-            newline: if text.contains("\r\n") { "\r\n" } else { "\n" },
+            newline: if text.matches('\n').count() < 2 * text.matches("\r\n").count() {
+                "\r\n"
+            } else {
+                "\n"
+            },
             colon: if member.is_some() && !after_name.ends_with([' ', '\t']) { ":" } else { ": " },
             ascii: text.is_ascii() && escapes_letters(text),
         }

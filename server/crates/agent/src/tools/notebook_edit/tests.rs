@@ -304,6 +304,29 @@ fn windows_line_endings_stay() {
 }
 
 #[test]
+fn a_new_cell_ends_its_lines_as_most_of_the_file_does() {
+    // The odd line is the one between the first two cells.
+    let at = JUPYTER.match_indices("},\n  {").next().unwrap().0 + 2;
+    let mostly = |most: &str, odd: &str| {
+        let (before, after) = (&JUPYTER[..at], &JUPYTER[at + 1..]);
+        format!("{}{odd}{}", before.replace('\n', most), after.replace('\n', most))
+    };
+    for (most, odd) in [("\n", "\r\n"), ("\r\n", "\n")] {
+        let text = mostly(most, odd);
+        for after in [None, Some(0), Some(1)] {
+            let change = Notebook::read(&text).unwrap().insert(after, "x\ny", Kind::Code);
+            let made = apply(&text, change);
+            let odd_lines = |it: &str| match odd {
+                "\n" => it.matches('\n').count() - it.matches("\r\n").count(),
+                _ => it.matches("\r\n").count(),
+            };
+            assert_eq!(odd_lines(&made), 1, "{most:?} {after:?}: {made:?}");
+            serde_json::from_str::<Value>(&made).unwrap();
+        }
+    }
+}
+
+#[test]
 fn what_is_no_notebook_is_told_why() {
     for (text, part) in [
         ("", "not valid JSON"),
