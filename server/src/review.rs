@@ -18,6 +18,7 @@ use vfs::{Image, Location, Snapshot, Source, Undo, Vfs};
 pub mod bounds;
 pub mod checked;
 mod commands;
+pub mod folders;
 pub mod keeping;
 mod kept;
 pub mod lines;
@@ -62,6 +63,8 @@ pub struct Table {
     before: BTreeMap<Location, Image>,
     /// Where files were, links resolved, when the agent changed them.
     places: BTreeMap<Location, PathBuf>,
+    /// Folders that were made for files of the agent's, links resolved.
+    folders: BTreeSet<PathBuf>,
     /// What the client was not told of yet.
     untold: Untold,
     keeping: Option<keeping::Keeping>,

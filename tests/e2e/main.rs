@@ -22,6 +22,7 @@ mod dialects;
 mod editor;
 mod edits;
 mod faults;
+mod folders;
 mod found;
 mod frames;
 mod generated;

@@ -65,7 +65,9 @@ fn a_folder_that_became_a_link_is_not_written_through() {
     let out = link_out(&workspace, "sub");
     let before = files(&out);
     assert_eq!(before, [("a.txt".to_owned(), "A\n".to_owned())]);
-    check_stays(&resolve(&editor, "reject", all()), 2);
+    let failed = resolve(&editor, "reject", all());
+    check_stays(&failed, 2);
+    assert_eq!(failed.get("undoToken"), None, "nothing was decided: {failed}");
     let undo = json!({ "undoToken": resolved["undoToken"] });
     let error = editor.try_request("copydesk/review/undo", undo).unwrap_err();
     assert!(error.message.contains("a link leads elsewhere now"), "{error:?}");

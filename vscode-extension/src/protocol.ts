@@ -1095,8 +1095,8 @@ export interface ReviewResolveResult {
   resolved: string[];
   /** Hunks that could not be decided on, and decided ones that kept text of the person's. */
   conflicts: ReviewConflict[];
-  /** Takes the decision back. */
-  undoToken: string;
+  /** Takes the decision back. Absent where there is nothing to take back. */
+  undoToken?: string | null;
 }
 
 /** `copydesk/review/undo` parameters. */

@@ -65,9 +65,9 @@ export class Review {
     await this.shown('The changes were not decided on', async () => {
       const { resolved, conflicts, undoToken } = await this.server.request('copydesk/review/resolve', { action, items, comment: comment ?? null });
       if (resolved.length > 0) {
-        this.tokens.push(undoToken);
+        if (undoToken) this.tokens.push(undoToken);
         if (this.tokens.length > UNDO_KEPT) this.tokens.shift();
-        void vscode.commands.executeCommand('setContext', 'copydesk.decisions', true);
+        void vscode.commands.executeCommand('setContext', 'copydesk.decisions', this.tokens.length > 0);
         this.say(action, resolved.length);
       }
       const failed = conflicts.find(conflict => !resolved.includes(conflict.hunkId));

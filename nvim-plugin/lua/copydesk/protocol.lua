@@ -861,7 +861,7 @@
 ---@field rev number The revision after it.
 ---@field resolved string[] The hunks that were decided on.
 ---@field conflicts copydesk.protocol.ReviewConflict[] Hunks that could not be decided on, and decided ones that kept text of the person's.
----@field undoToken string Takes the decision back.
+---@field undoToken? string|vim.NIL Takes the decision back. Absent where there is nothing to take back.
 
 ---`copydesk/review/undo` parameters.
 ---@class copydesk.protocol.ReviewUndoParams

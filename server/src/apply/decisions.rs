@@ -114,7 +114,8 @@ impl LspEditor {
         }
         parts.publish();
         let rev = parts.review.table().ledger.rev();
-        let undo_token = format!("undo-{token}");
+        let undoable = !parts.review.table().ledger.plan_undo(token).is_empty();
+        let undo_token = undoable.then(|| format!("undo-{token}"));
         let told = told.messages(comment);
         Ok(Resolved { result: ReviewResolveResult { rev, resolved, conflicts, undo_token }, told })
     }
@@ -259,6 +260,7 @@ impl Parts {
         decide: impl FnOnce(&mut Ledger<Location>),
     ) -> Result<(), ApplyError> {
         let is_only_told = plan.is_none();
+        let takes_away = plan == Some(Plan::Delete);
         if !is_only_told && held.lies_elsewhere(location) {
             let reason = LIES_ELSEWHERE.to_owned();
             return Err(ApplyError::Refused { location: location.clone(), reason });
@@ -277,6 +279,9 @@ impl Parts {
             },
         };
         let carried = carried.inspect_err(|_| held.failed())?;
+        if takes_away {
+            self.review.leave_folders(location);
+        }
         match &carried {
             Carried::Document(landed) => held.decide(location, Some(&landed.entered()), decide),
             Carried::Disk(step) => {

@@ -103,7 +103,11 @@ impl Parts {
         let vfs = self.vfs.clone();
         let written = tokio::task::spawn_blocking(move || vfs.commit(ops)).await;
         match written {
-            Ok(result) => result.map_err(commit_error),
+            Ok(result) => {
+                let committed = result.map_err(commit_error)?;
+                self.note_folders(&committed.undo);
+                Ok(committed)
+            }
             Err(error) => {
                 tracing::error!(%error, "writing files failed");
                 Err(ApplyError::Cancelled)
@@ -117,7 +121,11 @@ impl Parts {
         let vfs = self.vfs.clone();
         let reverted = tokio::task::spawn_blocking(move || vfs.revert(&undo)).await;
         match (reverted, first) {
-            (Ok(Ok(_)), _) | (_, None) => Ok(()),
+            (Ok(Ok(committed)), _) => {
+                self.note_folders(&committed.undo);
+                Ok(())
+            }
+            (_, None) => Ok(()),
             (Ok(Err(error)), Some(first)) => {
                 tracing::warn!(%error, "files could not be put back");
                 Err(location_of(commit_error(error)).unwrap_or(first))
@@ -127,6 +135,13 @@ impl Parts {
                 Err(first)
             }
         }
+    }
+}
+
+impl Parts {
+    fn note_folders(&self, done: &Undo) {
+        let made = done.entries.iter().filter(|it| it.before.is_none() && it.after.is_some());
+        made.for_each(|it| self.review.note_folders(&it.path, &done.folders));
     }
 }
 

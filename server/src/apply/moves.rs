@@ -4,6 +4,7 @@
 //! one whose buffer holds unsaved text stays where it is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use agent::editor::ApplyError;
@@ -42,6 +43,8 @@ pub struct Moved {
     pub to: Location,
     /// What it was; absent where it is too large to be kept.
     pub image: Option<Image>,
+    /// Folders that were made for it.
+    pub folders: Vec<PathBuf>,
 }
 
 /// What became of the text of a file that the editor moved.
@@ -106,6 +109,7 @@ impl Parts {
         if self.vfs.open_snapshot(from).is_some_and(|it| it.is_unsaved()) {
             return Err(unsaved(from.clone()));
         }
+        let folders = self.vfs.missing_folders(new);
         let change = json!({
             "kind": "rename",
             "oldUri": self.uris.of(from),
@@ -115,7 +119,10 @@ impl Parts {
         let answer = self.apply_edit(label, change, cancelled).await;
         let is_moved = self.vfs.link_stat(old).is_err() && self.vfs.link_stat(new).is_ok();
         match (is_moved, answer) {
-            (true, _) => Ok(()),
+            (true, _) => {
+                self.review.note_folders(&self.vfs.standing_path(new), &folders);
+                Ok(())
+            }
             (false, Err(denial)) => Err(refused(from.clone(), denial.reason())),
             (false, Ok(())) => {
                 Err(refused(from.clone(), "the editor says it moved the file, but it did not"))
@@ -141,8 +148,9 @@ impl Parts {
             }
             Some(_) | None => None,
         };
+        let folders = to.path().map(|it| self.vfs.missing_folders(it)).unwrap_or_default();
         self.rename_open(label, from, to, cancelled).await?;
-        Ok(Moved { moving: Box::new(moving.clone()), to: to.clone(), image })
+        Ok(Moved { moving: Box::new(moving.clone()), to: to.clone(), image, folders })
     }
 
     /// Changes a file that the editor has just moved, in the document where it opens one.
@@ -220,7 +228,9 @@ impl Parts {
         if is_unsaved && self.vfs.open_snapshot(to).is_some_and(|it| it.rope == moving.before) {
             self.request_save(&[to]).await;
         }
-        self.move_file(label, to, &moving.from).await
+        self.move_file(label, to, &moving.from).await?;
+        self.review.leave_folders(to);
+        Ok(())
     }
 
     /// Decides on a file's move.
@@ -247,6 +257,7 @@ impl Parts {
                 self.move_file("Reject the agent's move", location, &from)
                     .await
                     .inspect_err(|_| held.failed())?;
+                self.review.leave_folders(location);
                 held.goes_by(location, &from);
             }
         }
@@ -273,6 +284,7 @@ impl Parts {
             self.move_file("Undo a review decision", location, to)
                 .await
                 .inspect_err(|_| held.failed())?;
+            self.review.leave_folders(location);
             held.goes_by(location, to);
         }
         held.decide(location, None, |ledger| ledger.undo_move(location, token));

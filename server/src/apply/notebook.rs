@@ -149,6 +149,7 @@ impl Parts {
                 before: Was::Nothing,
                 after: Was::Text(changes.apply(&before)),
                 edits: Vec::new(),
+                folders: Vec::new(),
             },
             CellChange::Delete { .. } => Moment {
                 real: None,
@@ -156,6 +157,7 @@ impl Parts {
                 before: Was::Text(before.clone()),
                 after: Was::Nothing,
                 edits: Vec::new(),
+                folders: Vec::new(),
             },
         };
         self.record((&session, &call), vec![moment]).await;

@@ -54,6 +54,8 @@ pub struct Moment {
     pub after: Was,
     /// Where the texts differ; empty where it is not known.
     pub edits: Vec<Replaced>,
+    /// Folders that were made for it.
+    pub folders: Vec<PathBuf>,
 }
 
 /// What a file was.
@@ -181,6 +183,7 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
                     before: image.map_or_else(|| Was::Text(before.clone()), Was::File),
                     after: Was::Nothing,
                     edits: Vec::new(),
+                    folders: Vec::new(),
                 });
             }
             Step::MoveOpen(_) => {
@@ -202,12 +205,18 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
             Step::Document { .. } | Step::DeleteOpen { .. } | Step::MoveOpen(_) => None,
         }
     };
-    let written = done.written.iter().flat_map(|it| it.touched.iter().zip(&it.undo.entries));
-    moments.extend(written.map(|(touched, entry)| {
+    let written = done.written.iter();
+    let written = written.flat_map(|it| {
+        let files = it.touched.iter().zip(&it.undo.entries);
+        files.map(|(touched, entry)| (touched, entry, &it.undo.folders))
+    });
+    moments.extend(written.map(|(touched, entry, folders)| {
         let file = Location::disk(&touched.path);
         let modified = entry.before.is_some() && entry.after.is_some();
         let edits = changes(&file).filter(|_| modified).unwrap_or_default();
-        Moment { edits, ..of_entry(&file, entry) }
+        let made = |it: &&PathBuf| entry.after.is_some() && entry.path.starts_with(it);
+        let folders = folders.iter().filter(made).cloned().collect();
+        Moment { edits, folders, ..of_entry(&file, entry) }
     }));
     moments
 }
@@ -218,11 +227,12 @@ fn of_move(moved: &Moved) -> [Moment; 2] {
         Some(image) => Was::File(image.clone()),
         None => Was::Text(moved.moving.before.clone()),
     };
-    let moment = |file: &Location, before, after| {
+    let moment = |file: &Location, before, after, folders| {
         let real = file.path().map(vfs::Roots::real);
-        Moment { file: file.clone(), real, before, after, edits: Vec::new() }
+        Moment { file: file.clone(), real, before, after, edits: Vec::new(), folders }
     };
-    [moment(&moved.moving.from, was(), Was::Nothing), moment(&moved.to, Was::Nothing, was())]
+    let went = moment(&moved.moving.from, was(), Was::Nothing, Vec::new());
+    [went, moment(&moved.to, Was::Nothing, was(), moved.folders.clone())]
 }
 
 /// A file that was changed on disk.
@@ -233,6 +243,7 @@ pub(super) fn of_entry(file: &Location, entry: &UndoEntry) -> Moment {
         before: entry.before.clone().map_or(Was::Nothing, Was::File),
         after: entry.after.clone().map_or(Was::Nothing, Was::File),
         edits: Vec::new(),
+        folders: Vec::new(),
     }
 }
 
@@ -244,6 +255,7 @@ pub(super) fn of_text(file: &Location, before: &Rope, changes: &ChangeSet) -> Mo
         before: Was::Text(before.clone()),
         after: Was::Text(changes.apply(before)),
         edits: replaced(changes),
+        folders: Vec::new(),
     }
 }
 
@@ -260,6 +272,7 @@ fn write(vfs: &Vfs, timelines: &Timelines, session: &str, call: &str, moments: V
         before: stood(vfs, it.before),
         after: stood(vfs, it.after),
         edits: it.edits,
+        folders: it.folders,
     };
     recorder.record(moments.into_iter().map(step).collect());
 }

@@ -21,6 +21,7 @@ use super::transaction::whole;
 use super::walk::{Link, State, Walked, walk};
 use super::{LspEditor, Parts};
 use crate::review::Held;
+use crate::review::folders::remove_empty;
 use crate::review::places::LIES_ELSEWHERE;
 
 /// What the person sees a restore called in their editor's undo.
@@ -93,6 +94,8 @@ impl LspEditor {
             memories.insert(location.clone(), memory);
             parts.restore_file(location, steps, Hunks::Go, &mut restored).await;
         }
+        let made = steps.iter().flat_map(|(_, step)| step.folders.iter().cloned());
+        remove_empty(&parts.vfs, &made.collect());
         let mut kept = parts.recording.memories.lock().unwrap_or_else(PoisonError::into_inner);
         kept.insert((session.to_owned(), number), memories);
         while kept.len() > KEPT_MEMORIES {
@@ -177,8 +180,8 @@ impl Parts {
                 let call = steps.last().map(|(_, step)| step.call.clone()).unwrap_or_default();
                 let (before, after) = (self.kept(before).await, self.kept(after).await);
                 let real = place(&self.vfs, location, [&before, &after]);
-                let file = location.clone();
-                restored.steps.push(FileStep { call, file, real, before, after, edits });
+                let (file, folders) = (location.clone(), Vec::new());
+                restored.steps.push(FileStep { call, file, real, before, after, edits, folders });
                 self.save_decided(location).await;
                 self.sum_up(restored, location, steps, (true, walked.reason));
             }

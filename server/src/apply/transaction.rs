@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agent::editor::{Applied, AppliedFile, ApplyError, Approval, FileOp, Kept, Transaction};
 use agent::settings::ReviewPolicy;
+use review::Existence;
 use serde_json::json;
 use text::{ChangeSet, Edit, Rope};
 use tokio_util::sync::CancellationToken;
@@ -61,6 +62,7 @@ impl Parts {
         if cancelled.is_cancelled() {
             return Err(ApplyError::Cancelled);
         }
+        let leaving = self.leaving(locations.iter().zip(&kinds));
         let mut done = Done::default();
         let places = self.real_places(&locations);
         let carried = self.carry_out(&label, &locations, &steps, &mut done, cancelled).await;
@@ -79,10 +81,23 @@ impl Parts {
                 Approval::Person
             }
         };
+        leaving.iter().for_each(|it| self.review.leave_folders(it));
         drop(held);
         self.record((&session, &call), moments(&locations, &steps, &done)).await;
         self.publish();
         Ok(self.settle(locations, (steps, &kinds), done, approval).await)
+    }
+
+    /// The names that files of the agent's own are about to lose.
+    fn leaving<'a>(&self, ops: impl Iterator<Item = (&'a Location, &'a Kind)>) -> Vec<Location> {
+        let table = self.review.table();
+        let lost = ops.filter_map(|(location, kind)| match kind {
+            Kind::Delete => Some(location),
+            Kind::Move(from) => Some(from),
+            Kind::Modify | Kind::Create => None,
+        });
+        let own = |it: &&Location| table.ledger.existence(it) == Some(Existence::Added);
+        lost.filter(own).cloned().collect()
     }
 
     /// Where files really lie, up to their own names.

@@ -59,7 +59,7 @@ impl Deciding {
         sessions.tell_decisions(resolved.told);
         let result = resolved.result;
         if !result.resolved.is_empty() {
-            self.decisions().push(result.undo_token);
+            self.decisions().extend(result.undo_token);
             return Ok(());
         }
         let reason = result.conflicts.first().map(|it| it.reason.clone());

@@ -170,6 +170,7 @@ impl Table {
             if let Some(image) = it.before.clone() {
                 self.before.entry(location.clone()).or_insert(image);
             }
+            self.folders.extend(it.folders.iter().cloned());
             for (name, real) in it.places() {
                 self.places.entry(name).or_insert(real);
             }
@@ -208,7 +209,9 @@ impl Table {
             let before = self.before.get(&it.file).cloned();
             let command = self.commands.undo(&it.file).cloned();
             let moves = moves.iter().filter(|known| *known.now() == it.file).cloned().collect();
+            let folders = self.folders_of(&it.file);
             let mut kept = KeptFile::of(it, moves);
+            kept.folders = folders;
             (kept.undo, kept.before, kept.command) = (undo, before, command);
             kept.keep_places(&self.places);
             Some(kept)

@@ -62,6 +62,9 @@ pub(super) struct KeptFile {
     pub command: Option<Undo>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     real: Option<PathBuf>,
+    /// Folders on the way to it that were made for files of the agent's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     past: Option<KeptPast>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -233,6 +236,7 @@ fn kept(file: SavedFile<Location>, moves: Vec<KeptMove>) -> KeptFile {
         before: None,
         command: None,
         real: None,
+        folders: Vec::new(),
         past: file.past.map(kept_past),
         moves,
     }

@@ -56,7 +56,7 @@ local function resolve(action, items, comment)
       log.tell(('%s did not work: %s'):format(action, reason))
       return
     end
-    if #result.resolved > 0 then
+    if type(result.undoToken) == 'string' then
       undoable[#undoable + 1] = result.undoToken
     end
     report(action, result)

@@ -48,6 +48,9 @@ pub struct FileStep {
     /// known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<Replaced>,
+    /// Folders that were made for it, links resolved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<PathBuf>,
 }
 
 /// One replacement: start and end in the text before, length of the new text.

@@ -124,8 +124,9 @@ pub struct ReviewResolveResult {
     pub resolved: Vec<String>,
     /// Hunks that could not be decided on, and decided ones that kept text of the person's.
     pub conflicts: Vec<ReviewConflict>,
-    /// Takes the decision back.
-    pub undo_token: String,
+    /// Takes the decision back. Absent where there is nothing to take back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo_token: Option<String>,
 }
 
 /// What is to be said of one hunk.

@@ -189,6 +189,22 @@ impl Vfs {
         }
     }
 
+    /// The folders, links resolved, that would have to be made for a file at `path`; the outermost first.
+    pub fn missing_folders(&self, path: &Path) -> Vec<PathBuf> {
+        apply::missing_folders(&self.standing_path(path))
+    }
+
+    /// Removes a folder that holds nothing, unless its path leads through a link; whether none is there then.
+    pub fn remove_empty_folder(&self, path: &Path) -> bool {
+        if self.real_path(path) != *path {
+            return false;
+        }
+        match std::fs::remove_dir(path) {
+            Ok(()) => true,
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        }
+    }
+
     /// The bytes of a before-image.
     pub fn blob(&self, hash: [u8; 32]) -> std::io::Result<Vec<u8>> {
         self.journal().get(hash)

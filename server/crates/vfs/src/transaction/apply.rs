@@ -302,7 +302,7 @@ pub(crate) fn kept(journal: &Journal, node: &Node) -> io::Result<Image> {
 }
 
 /// The folders that must be made for `path`, the outermost first.
-fn missing_folders(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let missing =
         path.ancestors().skip(1).take_while(|folder| fs::symlink_metadata(folder).is_err());
     let mut folders: Vec<PathBuf> = missing.map(Path::to_owned).collect();
