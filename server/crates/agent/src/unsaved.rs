@@ -134,6 +134,7 @@ mod tests {
             cwd: "/w/src".into(),
             artifacts: None,
             grammar: exec::Grammar::Posix,
+            programs: crate::programs::Programs::default(),
             vfs: crate::place::tests::no_files(),
         };
         let reads = if may_read(script, Path::new("/w/src/a.rs"), &place) { "reads" } else { "-" };
