@@ -176,3 +176,23 @@ fn a_cancelled_question_ends_the_call() {
     session.wait_card("execute", "cancelled");
     assert_eq!(workspace.read("a.txt"), "one\n");
 }
+
+#[test]
+fn files_with_secrets_are_hidden_but_for_those_a_rule_opens() {
+    let workspace =
+        Workspace::new(&[(".env", "KEY=hidden-word\n"), ("deep/server.key", "hidden-word\n")]);
+    let mut settings = settings("workspace-write");
+    let editor = Editor::open(&workspace, &settings);
+    // The name is put together, so that nothing in the command gives it away.
+    let input = bash("n=nv; m=.e; cat $m$n");
+    editor.permit(REJECT);
+    let text = editor.tool("Bash", input.clone()).err();
+    assert!(!text.contains("hidden-word"), "{text}");
+    assert!(text.contains("may hold secrets"), "{text}");
+    drop(editor);
+    let rule = format!("Read(/{})", workspace.path(".env").display());
+    settings["permissions"] = json!({ "allow": [rule] });
+    let editor = Editor::open(&workspace, &settings);
+    let text = editor.tool("Bash", input).ok();
+    assert!(text.contains("hidden-word"), "{text}");
+}

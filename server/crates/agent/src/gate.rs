@@ -421,10 +421,14 @@ async fn permission_of(
         let shown = ToolCallUpdate::new(id.to_string()).content(preview);
         shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(shown));
     }
+    let caution = match &subject.access.command {
+        Some(_) => sandbox::caution(shared).await.map(|it| format!("; {it}")).unwrap_or_default(),
+        None => String::new(),
+    };
     let words = subject.input["description"].as_str().map(bounds::title);
     let reason = match words.filter(|_| subject.access.command.is_some()) {
-        Some(words) => format!("{} (the agent says: {words})", subject.reason),
-        None => subject.reason,
+        Some(words) => format!("{} (the agent says: {words}){caution}", subject.reason),
+        None => format!("{}{caution}", subject.reason),
     };
     let question = ask::Question {
         title,

@@ -5,6 +5,7 @@
 //! cannot be confined.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use exec::{Denial, Grant, Sandbox, SpawnError};
@@ -15,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ask::{self, Offer, Permission, Question};
 use crate::bounds;
 use crate::footprint;
-use crate::permission::{self, Policy, Verdict};
+use crate::permission::{self, Policy, Touch, Verdict};
 use crate::place::Place;
 use crate::session::Shared;
 use crate::settings::{Confinement, Shell};
@@ -28,10 +29,27 @@ const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 const FIRST: usize = 4_000;
 
 /// What the command of a call is confined to; `None`: to nothing.
-pub fn of(cx: &Cx) -> Option<Sandbox> {
+pub async fn of(cx: &Cx) -> Option<Sandbox> {
     match cx.confined {
-        Confined::AsConfigured => configured(&cx.session.world.config().settings.shell, &cx.place),
+        Confined::AsConfigured => {
+            let mut sandbox = configured(&cx.session.world.config().settings.shell, &cx.place)?;
+            sandbox.hidden = hidden(cx).await;
+            Some(sandbox)
+        }
         Confined::Outside => None,
+    }
+}
+
+/// What a question about a command has to say of the sandbox.
+pub async fn caution(shared: &Arc<Shared>) -> Option<&'static str> {
+    match shared.world.config().settings.shell.sandbox {
+        Confinement::Off => None,
+        Confinement::WorkspaceWrite | Confinement::ReadOnly => {
+            let hides = shared.world.supervisor.can_hide().await;
+            (!hides).then_some(
+                "the sandbox cannot hide files with secrets here: the command can read them",
+            )
+        }
     }
 }
 
@@ -45,7 +63,9 @@ pub fn described(shell: &Shell) -> Option<String> {
         }
         Confinement::ReadOnly => "Commands run in a sandbox: they can write nowhere",
     };
-    Some(format!("{writing}{network}. The person is asked when one fails because of that."))
+    Some(format!(
+        "{writing}{network}; files with secrets are hidden. The person is asked when one fails because of that."
+    ))
 }
 
 /// What was denied, as one line for the model.
@@ -176,15 +196,33 @@ fn decide(shared: &Arc<Shared>, command: &CommandAccess) -> Verdict {
     permission::decide_outside(&command.script, shared.world.grammar(), &policy)
 }
 
+/// Files with secrets, but for those that a rule of the person's own opens.
+async fn hidden(cx: &Cx) -> Vec<OsString> {
+    if !cx.session.world.supervisor.can_hide().await {
+        return Vec::new();
+    }
+    let folders = cx.place.folders();
+    let search = move || vfs::secrets(&folders, std::env::home_dir().as_deref());
+    let found = tokio::task::spawn_blocking(search).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "files with secrets were not looked for");
+        Vec::new()
+    });
+    let rules = cx.session.rules();
+    let closed = |it: &PathBuf| !rules.names_path(it, Touch::Read, &cx.place);
+    found.into_iter().filter(closed).map(PathBuf::into_os_string).collect()
+}
+
 fn configured(shell: &Shell, place: &Place) -> Option<Sandbox> {
     let network = if shell.sandbox_network { Grant::Allowed } else { Grant::Denied };
     match shell.sandbox {
         Confinement::Off => None,
         Confinement::WorkspaceWrite => {
-            Some(Sandbox { writable: writable(shell, place), attributes: Grant::Allowed, network })
+            let writable = writable(shell, place);
+            Some(Sandbox { writable, hidden: Vec::new(), attributes: Grant::Allowed, network })
         }
         Confinement::ReadOnly => {
-            Some(Sandbox { writable: Vec::new(), attributes: Grant::Denied, network })
+            let writable = Vec::new();
+            Some(Sandbox { writable, hidden: Vec::new(), attributes: Grant::Denied, network })
         }
     }
 }

@@ -77,7 +77,7 @@ pub struct Ran {
     pub log: Option<PathBuf>,
     /// Some of its processes could not be shown to have ended.
     pub unconfirmed: bool,
-    /// What its sandbox denied, where it failed.
+    /// What its sandbox denied, where it failed or a pipe may hide that.
     pub denied: Vec<Denial>,
 }
 
@@ -261,7 +261,7 @@ pub struct News {
     /// Since the last output.
     pub quiet: Duration,
     pub log: Option<PathBuf>,
-    /// What its sandbox denied, where it failed.
+    /// What its sandbox denied, where it failed or a pipe may hide that.
     pub denied: Vec<Denial>,
     pub waited: Waited,
 }
@@ -314,7 +314,7 @@ pub struct JobFinished {
     /// The last lines it printed.
     pub tail: String,
     pub log: Option<PathBuf>,
-    /// What its sandbox denied, where it failed.
+    /// What its sandbox denied, where it failed or a pipe may hide that.
     pub denied: Vec<Denial>,
 }
 

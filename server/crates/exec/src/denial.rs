@@ -24,6 +24,8 @@ const LINE: usize = 2000;
 pub enum Denial {
     /// Changing what lies at this place.
     Write(PathBuf),
+    /// Opening this file, which is hidden.
+    Hidden(PathBuf),
     /// Reaching anything through the network.
     Network,
     /// The output says that something was denied, and not what.
@@ -36,6 +38,9 @@ impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Denial::Write(path) => write!(f, "writing {} was denied", path.display()),
+            Denial::Hidden(path) => {
+                write!(f, "opening {} was denied: it may hold secrets", path.display())
+            }
             Denial::Network => write!(f, "the network is closed"),
             Denial::Unnamed => write!(f, "something may have been denied"),
             Denial::Unsupported(why) => write!(f, "nothing was run: {why}"),
@@ -63,12 +68,12 @@ impl Sandbox {
             // Only where both have the same length can a place in one be found in the other.
             let before = line.get(..at).filter(|_| lower.len() == line.len());
             let places = named(line, before, &lines[index.saturating_sub(BEFORE)..index]);
-            let denied: Vec<PathBuf> =
-                places.iter().map(|it| absolute(it, cwd)).filter(|it| self.denies(it)).collect();
+            let places_there = places.iter().map(|it| absolute(it, cwd));
+            let denied: Vec<Denial> = places_there.filter_map(|it| self.denies(it)).collect();
             // Also where the command was in another folder than it began or ended in.
             unnamed |= places.iter().all(|it| !it.starts_with('/') && !exists(&cwd.join(it)));
-            for path in denied {
-                push(&mut found, Denial::Write(path));
+            for denial in denied {
+                push(&mut found, denial);
             }
         }
         if found.is_empty() && unnamed {
@@ -78,19 +83,22 @@ impl Sandbox {
         found
     }
 
-    /// Whether it is the sandbox that keeps the person's processes from writing at `path`.
-    fn denies(&self, path: &Path) -> bool {
-        let Some((base, rest)) = existing(path) else { return false };
-        let Some(real) = real(&base) else { return false };
-        let real = real.join(rest);
+    /// What the sandbox, and nothing else, denies at `path`.
+    fn denies(&self, path: PathBuf) -> Option<Denial> {
+        let (base, rest) = existing(&path)?;
+        let real = real(&base)?.join(rest);
+        if self.hidden.iter().any(|it| real == Path::new(it)) {
+            return Some(Denial::Hidden(path));
+        }
         let device = ["/dev", "/proc", "/sys"].iter().any(|it| real.starts_with(it));
         let allowed = |place: &OsString| {
             real.starts_with(place)
                 || self::real(Path::new(place)).is_some_and(|it| real.starts_with(it))
         };
-        !device
+        let denied = !device
             && !self.writable.iter().any(allowed)
-            && rustix::fs::access(&base, Access::WRITE_OK).is_ok()
+            && rustix::fs::access(&base, Access::WRITE_OK).is_ok();
+        denied.then_some(Denial::Write(path))
     }
 }
 

@@ -13,6 +13,8 @@ mod command;
 mod denial;
 mod environment;
 mod final_text;
+#[cfg(target_os = "linux")]
+mod hiding;
 mod interactive;
 mod jobs;
 mod line_watch;

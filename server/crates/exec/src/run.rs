@@ -158,7 +158,9 @@ impl Run {
     /// What the sandbox denied, as far as this output of a command that failed by itself tells.
     /// `cwd`: where its shell ended, if that is known.
     pub(crate) fn denials(&self, state: &State, text: &str, cwd: Option<&Path>) -> Vec<Denial> {
-        let failed = state.ending.exit.as_ref().is_some_and(|exit| !exit.is_success());
+        let succeeded = state.ending.exit.as_ref().is_none_or(Exit::is_success);
+        // What a pipe ends with knows nothing of what went before.
+        let failed = !succeeded || has_pipe(&self.origin.script);
         match &self.confined {
             Some(confined) if failed && state.ending.cause.is_none() => {
                 confined.sandbox.denials(text, cwd.unwrap_or(&confined.cwd))
@@ -521,6 +523,11 @@ impl Driver {
 
 /// How long a group has between TERM and KILL, except on cancel.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// Whether a script pipes anything, as far as a look can tell.
+fn has_pipe(script: &str) -> bool {
+    script.replace("||", "").contains('|')
+}
 
 fn is_due(instant: Option<Instant>) -> bool {
     instant.is_some_and(|instant| instant <= Instant::now())

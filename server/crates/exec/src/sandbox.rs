@@ -8,12 +8,15 @@ use std::ffi::OsString;
 
 use serde::{Deserialize, Serialize};
 
-/// What a confined process may do. Reading and running programs are never denied.
+/// What a confined process may do. It reads and runs whatever is not hidden.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sandbox {
     /// Folders, with all that lies in them, and files that may be written. Links are followed; what
     /// does not exist when the process starts is left out. Devices such as `/dev/null` always may.
     pub writable: Vec<OsString>,
+    /// Files that cannot be opened, not even for reading. Where this system does not let them be
+    /// hidden nothing is started.
+    pub hidden: Vec<OsString>,
     /// Permissions, owners and times of files, wherever they lie: the kernel knows no places for
     /// these.
     pub attributes: Grant,
@@ -50,6 +53,7 @@ mod system {
     };
 
     use super::{Grant, Sandbox};
+    use crate::hiding::Hiding;
 
     /// The oldest kernel interface (Linux 6.2) that denies all changes of files' contents: before
     /// it, files anywhere could be emptied.
@@ -109,8 +113,9 @@ mod system {
         Ok(())
     }
 
-    /// A sandbox made ready before the fork, so that taking it on needs two system calls.
+    /// A sandbox made ready before the fork, so that little is left to do after it.
     pub(crate) struct Confinement {
+        hiding: Option<Hiding>,
         files: Option<RulesetCreated>,
         calls: Option<BpfProgram>,
     }
@@ -120,12 +125,14 @@ mod system {
             support()?;
             let files = files(sandbox).map_err(|error| error.to_string())?;
             let calls = calls(sandbox).map_err(|error| error.to_string())?;
-            Ok(Confinement { files: Some(files), calls })
+            Ok(Confinement { hiding: Hiding::prepare(&sandbox.hidden), files: Some(files), calls })
         }
 
         /// Confines the calling process for good; to be called once.
         pub(crate) fn enter(&mut self) -> io::Result<()> {
             let denied = || io::Error::from(rustix::io::Errno::PERM);
+            // Afterwards nothing can be mounted any more.
+            self.hiding.as_ref().map_or(Ok(()), Hiding::enter)?;
             let files = self.files.take().ok_or_else(denied)?;
             files.restrict_self().map_err(|_| denied())?;
             match &self.calls {

@@ -385,6 +385,12 @@ fn in_own_session(command: &mut Command, stdio: Stdio, mut confinement: Option<C
     let parent = rustix::process::getpid();
     let hook = move || {
         rustix::process::setsid()?;
+        match stdio {
+            Stdio::Output | Stdio::Piped => {}
+            Stdio::Pty { .. } => rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?,
+        }
+        confinement.as_mut().map_or(Ok(()), Confinement::enter)?;
+        // A change of rights would take the signal back, so it comes last.
         #[cfg(target_os = "linux")]
         {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -393,11 +399,7 @@ fn in_own_session(command: &mut Command, stdio: Stdio, mut confinement: Option<C
                 return Err(io::Error::from(rustix::io::Errno::SRCH));
             }
         }
-        match stdio {
-            Stdio::Output | Stdio::Piped => {}
-            Stdio::Pty { .. } => rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?,
-        }
-        confinement.as_mut().map_or(Ok(()), Confinement::enter)
+        Ok(())
     };
     // SAFETY: between fork and exec the closure makes little more than system calls, and this
     // process has a single thread: no lock is held that it could wait for.

@@ -14,10 +14,10 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{OnceCell, mpsc, oneshot, watch};
 
 use crate::pty::Pty;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Grant, Sandbox};
 use crate::wire::{self, Failure, Group, Inbox, Reply, Request, SpawnRequest};
 
 /// A handle to the supervisor process; clones share it. When the last clone and the last
@@ -114,8 +114,36 @@ impl Supervisor {
             program: program.to_owned(),
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             link: Mutex::new(Link::Idle(launch(program, args)?)),
+            can_hide: OnceCell::new(),
         };
         Ok(Supervisor { inner: Arc::new(inner) })
+    }
+
+    /// Whether files can be hidden from confined processes here. Tried once with a process.
+    pub async fn can_hide(&self) -> bool {
+        let tried = async {
+            let sandbox = Sandbox {
+                writable: Vec::new(),
+                hidden: vec![self.inner.program.clone().into_os_string()],
+                attributes: Grant::Allowed,
+                network: Grant::Allowed,
+            };
+            let spawn = Spawn {
+                argv: vec!["true".into()],
+                cwd: PathBuf::from("/"),
+                env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+                stdio: Stdio::Output,
+                sandbox: Some(sandbox),
+            };
+            match self.spawn(spawn).await {
+                Ok(mut process) => process.wait().await.is_success(),
+                Err(error) => {
+                    tracing::debug!(%error, "files cannot be hidden from commands");
+                    false
+                }
+            }
+        };
+        *self.inner.can_hide.get_or_init(|| tried).await
     }
 
     /// Starts a process. Must be called within a tokio runtime; the first call's runtime keeps
@@ -214,6 +242,7 @@ struct Inner {
     program: PathBuf,
     args: Vec<String>,
     link: Mutex<Link>,
+    can_hide: OnceCell<bool>,
 }
 
 enum Link {

@@ -21,6 +21,7 @@ mod location;
 mod raw;
 mod roots;
 mod search;
+mod secrets;
 mod snapshot;
 pub mod state;
 mod store;
@@ -44,6 +45,7 @@ pub use search::{
     GlobHit, GlobQuery, GlobResult, GrepFile, GrepLimits, GrepLine, GrepMode, GrepPattern,
     GrepQuery, GrepResult, GrepScope, Order, QueryError, TreeNode, TreeQuery, TreeResult,
 };
+pub use secrets::secrets;
 pub use snapshot::{LineRange, ReadError, Snapshot, Source};
 pub use store::{Options, Vfs};
 pub use text;

@@ -43,8 +43,12 @@ fn the_workspace_and_temporary_folders_can_be_written() {
 fn read_only_writes_nowhere() {
     let mut shell = shell(Confinement::ReadOnly);
     shell.sandbox_network = true;
-    let expected =
-        Sandbox { writable: Vec::new(), attributes: Grant::Denied, network: Grant::Allowed };
+    let expected = Sandbox {
+        writable: Vec::new(),
+        hidden: Vec::new(),
+        attributes: Grant::Denied,
+        network: Grant::Allowed,
+    };
     assert_eq!(configured(&shell, &place()), Some(expected));
     let words = described(&shell).unwrap();
     assert!(words.contains("nowhere") && !words.contains("network"), "{words}");

@@ -156,7 +156,7 @@ impl Bash {
             };
             command.deadline = self.deadline.filter(|it| *it != 0).and_then(limit);
         }
-        command.sandbox = sandbox::of(cx);
+        command.sandbox = sandbox::of(cx).await;
         command.label = self.description.clone().unwrap_or_else(|| self.command.clone());
         command.call = cx.call.clone();
         command.owner = cx.session.id.clone();

@@ -260,7 +260,7 @@ impl Process {
         command.label = format!("process `{name}`");
         command.call = cx.call.clone();
         command.owner = cx.session.id.clone();
-        command.sandbox = sandbox::of(cx);
+        command.sandbox = sandbox::of(cx).await;
         footprint::begin(cx, &launch.script).await;
         let jobs = &cx.session.jobs;
         let attended = match jobs.start_attended(command, pattern).await {

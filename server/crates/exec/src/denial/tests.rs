@@ -26,6 +26,7 @@ impl Ground {
     fn check(&self, output: &str, expected: &[Denial]) {
         let sandbox = Sandbox {
             writable: vec![self.path("ws").into()],
+            hidden: Vec::new(),
             attributes: Grant::Allowed,
             network: Grant::Denied,
         };
@@ -121,6 +122,7 @@ fn what_is_not_named_is_not_made_up() {
 fn any_output_is_looked_through() {
     let sandbox = Sandbox {
         writable: vec!["/nowhere".into()],
+        hidden: Vec::new(),
         attributes: Grant::Denied,
         network: Grant::Denied,
     };

@@ -116,8 +116,12 @@ async fn without_a_place_for_its_log_a_command_runs_all_the_same() {
     let session = Session::new();
     #[expect(clippy::disallowed_methods, reason = "tests set the scene")]
     std::fs::write(session.path("jobs"), "a file").unwrap();
-    let confined =
-        Sandbox { writable: Vec::new(), attributes: Grant::Allowed, network: Grant::Denied };
+    let confined = Sandbox {
+        writable: Vec::new(),
+        hidden: Vec::new(),
+        attributes: Grant::Allowed,
+        network: Grant::Denied,
+    };
     for sandbox in [None, Some(confined)] {
         let mut command = session.command("cd /; seq 1 200000; echo end");
         command.sandbox = sandbox;

@@ -2,7 +2,7 @@
 
 use exec::{Command, Denial, Ended, Exit, Grant, Sandbox, Stdio};
 
-use crate::support::{PROGRAM, Session, create_folder, eventually, read, within};
+use crate::support::{PROGRAM, Session, create_folder, eventually, read, real_path, within};
 
 /// Confined to writing in `inside`, below the session's folder.
 fn confined(session: &Session, script: &str) -> Command {
@@ -12,6 +12,7 @@ fn confined(session: &Session, script: &str) -> Command {
     let mut command = session.command(script);
     command.sandbox = Some(Sandbox {
         writable: vec![inside.into()],
+        hidden: Vec::new(),
         attributes: Grant::Allowed,
         network: Grant::Denied,
     });
@@ -20,8 +21,12 @@ fn confined(session: &Session, script: &str) -> Command {
 
 fn read_only(session: &Session, script: &str) -> Command {
     let mut command = confined(session, script);
-    command.sandbox =
-        Some(Sandbox { writable: Vec::new(), attributes: Grant::Denied, network: Grant::Denied });
+    command.sandbox = Some(Sandbox {
+        writable: Vec::new(),
+        hidden: Vec::new(),
+        attributes: Grant::Denied,
+        network: Grant::Denied,
+    });
     command
 }
 
@@ -118,6 +123,8 @@ async fn what_was_denied_is_named() {
     assert_eq!(ran.denied, [Denial::Write(session.path("outside/new"))]);
     let ran = session.run_command(confined(&session, "echo x > outside/new; true")).await;
     assert_eq!(ran.denied, [], "it did not fail");
+    let ran = session.run_command(confined(&session, "(echo x > outside/new) 2>&1 | cat")).await;
+    assert_eq!(ran.denied, [Denial::Write(session.path("outside/new"))], "a pipe hides its end");
     let job = within(session.jobs.start(confined(&session, "rm -r outside"))).await.unwrap();
     eventually("the notice", || !session.told.finished.lock().unwrap().is_empty()).await;
     let told = session.told.finished.lock().unwrap();
@@ -174,4 +181,38 @@ async fn what_does_not_exist_is_left_out() {
     sandbox.writable.insert(0, session.path("missing").into());
     check_denied(run(&session, command).await);
     assert_eq!(read(&session.path("inside/a")), "fine\n");
+}
+
+#[tokio::test]
+async fn hidden_files_cannot_be_opened() {
+    let session = Session::new();
+    check_ran(run(&session, session.command("mkdir inside; echo secret > inside/.env")).await, "");
+    let hiding = |script: &str| {
+        let mut command = confined(&session, script);
+        let hidden = real_path(session.folder.path()).join("inside/.env");
+        command.sandbox.as_mut().unwrap().hidden =
+            vec![hidden.into(), session.path("inside/missing").into()];
+        command
+    };
+    for script in [
+        "cat inside/.env",
+        "ln -s .env inside/link; cat inside/link",
+        "sh -c 'cat < inside/.env'",
+        "cp inside/.env inside/copy",
+        "echo x > inside/.env",
+        "cat /proc/1/root$PWD/inside/.env",
+        "umount inside/.env; cat inside/.env",
+        "unshare -r -m sh -c 'umount inside/.env; cat inside/.env'",
+    ] {
+        let (text, ended) = run(&session, hiding(script)).await;
+        assert_ne!(ended, Ended::Exited(Exit::Code(0)), "{script}: {text}");
+        assert!(!text.contains("secret"), "{script}: {text}");
+    }
+    let ran = session.run_command(hiding("cat inside/.env")).await;
+    assert_eq!(ran.denied, [Denial::Hidden(session.path("inside/.env"))]);
+    check_ran(
+        run(&session, hiding("echo new > inside/a && cat inside/a && id -u")).await,
+        &format!("new\n{}", rustix::process::geteuid().as_raw()),
+    );
+    assert_eq!(read(&session.path("inside/.env")), "secret\n");
 }
