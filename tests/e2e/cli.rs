@@ -128,6 +128,17 @@ fn doctor_says_what_is_missing_and_what_to_type() {
 }
 
 #[test]
+fn doctor_says_how_commands_are_run() {
+    let workspace = Workspace::new(&[]);
+    let ran = workspace.cli(&["doctor"]);
+    assert!(ran.out.contains("sandbox of commands: off"), "{ran:?}");
+    workspace.configure("[shell]\nprogram = \"/no/such/shell\"\nsandbox = \"read-only\"\n");
+    let ran = workspace.cli(&["doctor"]);
+    assert!(ran.out.contains("the shell `/no/such/shell` is not there"), "{ran:?}");
+    assert!(ran.out.contains("sandbox of commands: read-only"), "{ran:?}");
+}
+
+#[test]
 fn doctor_names_the_model_that_is_configured() {
     let workspace = Workspace::new(&[]);
     workspace.configure("model = \"mock/test\"\n[providers.mock]\nprotocol = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key = \"secret-word\"\n");

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use agent::settings::Settings;
+use agent::settings::{Confinement, Settings};
 use clap::Args;
 use exec::Supervisor;
 
@@ -53,7 +53,7 @@ pub async fn run_checks(doctor: Doctor, supervisor: Supervisor) -> ExitCode {
              it in the editor, or for one run with `copydesk run --trust`",
         );
     }
-    commands(&mut report, &loaded.settings);
+    commands(&mut report, &loaded.settings, &supervisor).await;
     programs(&mut report);
     match state_dir() {
         Some(dir) => match vfs::state::private_dir(&dir) {
@@ -95,7 +95,7 @@ async fn model(report: &mut Report, settings: &Settings, supervisor: &Supervisor
     }
 }
 
-fn commands(report: &mut Report, settings: &Settings) {
+async fn commands(report: &mut Report, settings: &Settings, supervisor: &Supervisor) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let shell = match &settings.shell.program {
         Some(program) => exec::Shell::named(program, &path),
@@ -108,6 +108,9 @@ fn commands(report: &mut Report, settings: &Settings) {
     match config::unconfined(settings) {
         Some(why) => report.bad(&why, "use a newer kernel, or set `sandbox` of [shell] to `off`"),
         None => report.good(&format!("sandbox of commands: {}", settings.shell.sandbox.id())),
+    }
+    if settings.shell.sandbox != Confinement::Off && !supervisor.can_hide().await {
+        report.note("files with secrets cannot be hidden from commands: no user namespaces");
     }
 }
 

@@ -11,12 +11,35 @@ fn main() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[1..] {
         ["supervise"] => exec::supervise_main(),
+        #[cfg(target_os = "linux")]
+        ["supervise-without-landlock"] => {
+            without(libc::SYS_landlock_create_ruleset, libc::ENOSYS);
+            exec::supervise_main()
+        }
+        #[cfg(target_os = "linux")]
+        ["supervise-without-namespaces"] => {
+            without(libc::SYS_unshare, libc::EPERM);
+            exec::supervise_main()
+        }
         ["connect", socket] => {
             std::process::exit(i32::from(std::os::unix::net::UnixStream::connect(socket).is_err()))
         }
         ["hold", folder, script] => hold(arguments[0], Path::new(folder), script),
         _ => std::process::exit(2),
     }
+}
+
+/// Makes this process and its children believe that the system lacks a call.
+#[cfg(target_os = "linux")]
+fn without(call: i64, errno: i32) {
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+    let target = TargetArch::try_from(std::env::consts::ARCH).expect("a known processor");
+    let calls = [(call, Vec::new())].into_iter().collect();
+    let refused = SeccompAction::Errno(errno.unsigned_abs());
+    let filter =
+        SeccompFilter::new(calls, SeccompAction::Allow, refused, target).expect("a filter");
+    let program = BpfProgram::try_from(filter).expect("a program");
+    seccompiler::apply_filter(&program).expect("filters");
 }
 
 struct Deaf;

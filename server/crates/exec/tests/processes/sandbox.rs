@@ -1,6 +1,6 @@
 //! What a confined command can and cannot do.
 
-use exec::{Command, Denial, Ended, Exit, Grant, Sandbox, Stdio};
+use exec::{Command, Denial, Ended, Exit, Grant, Sandbox, SpawnError, Stdio};
 
 use crate::support::{PROGRAM, Session, create_folder, eventually, read, real_path, within};
 
@@ -215,4 +215,38 @@ async fn hidden_files_cannot_be_opened() {
         &format!("new\n{}", rustix::process::geteuid().as_raw()),
     );
     assert_eq!(read(&session.path("inside/.env")), "secret\n");
+}
+
+#[tokio::test]
+async fn a_system_that_cannot_confine_runs_nothing_half_confined() {
+    let session = Session::under("supervise-without-landlock");
+    let command = confined(&session, "echo x > inside/a");
+    for job in [false, true] {
+        let failed = match job {
+            true => within(session.jobs.start(command.clone())).await.err(),
+            false => {
+                let cancel = tokio_util::sync::CancellationToken::new();
+                within(session.jobs.run(command.clone(), &cancel)).await.err()
+            }
+        };
+        assert!(
+            matches!(&failed, Some(SpawnError::NoSandbox(why)) if why.contains("no Landlock")),
+            "{failed:?}"
+        );
+    }
+    assert_eq!(read(&session.path("inside/a")), "");
+    check_ran(run(&session, session.command("echo free")).await, "free");
+}
+
+#[tokio::test]
+async fn a_system_that_cannot_hide_files_says_so_and_shows_none() {
+    let session = Session::under("supervise-without-namespaces");
+    assert!(!session.supervisor.can_hide().await);
+    let mut command = confined(&session, "echo x > inside/a");
+    check_ran(run(&session, command.clone()).await, "");
+    command.script = "echo y > inside/a".to_owned();
+    command.sandbox.as_mut().unwrap().hidden = vec![session.path("inside/a").into()];
+    let failed = within(session.jobs.start(command)).await.unwrap_err();
+    assert!(matches!(failed, SpawnError::Os(_)), "{failed}");
+    assert_eq!(read(&session.path("inside/a")), "x\n");
 }

@@ -46,8 +46,13 @@ impl Observer for Told {
 
 impl Session {
     pub fn new() -> Session {
+        Session::under("supervise")
+    }
+
+    /// With the supervisor that the test program is when it is called so.
+    pub fn under(role: &str) -> Session {
         let folder = tempfile::tempdir().unwrap();
-        let supervisor = Supervisor::start(Path::new(PROGRAM), &["supervise"]).unwrap();
+        let supervisor = Supervisor::start(Path::new(PROGRAM), &[role]).unwrap();
         let told = Arc::<Told>::default();
         let observer = Arc::clone(&told) as Arc<dyn Observer>;
         let jobs = Jobs::new(supervisor.clone(), folder.path().join("jobs"), observer);
