@@ -34,6 +34,7 @@ use Proof::{Held, Here, Left, OnTheWire};
 
 const NVIM: &str = "tests/nvim/e2e/review.lua";
 const EDITS: &str = "tests/e2e/edits.rs";
+const CHECKPOINTS: &str = "tests/e2e/checkpoints.rs";
 const REVIEW: &str = "tests/e2e/review.rs";
 
 const CASES: &[(&str, Proof)] = &[
@@ -87,16 +88,16 @@ const CASES: &[(&str, Proof)] = &[
     ("D14", Held(&[(REVIEW, "hunks_survive_a_killed_server")])),
     ("E1", Here),
     ("E2", Here),
-    ("E4", Left("rewinding is not there yet")),
+    ("E4", Held(&[(CHECKPOINTS, "the_conversation_alone_is_taken_back_and_files_stay")])),
     ("E5", Here),
     ("E7", Held(&[(REVIEW, "decisions_are_undone")])),
     ("E8", Held(&[(REVIEW, "all_sessions_share_one_ledger_and_each_can_be_decided_alone")])),
     ("E10", Held(&[(REVIEW, "decisions_are_undone")])),
-    ("E11", Left("checkpoints are not there yet")),
-    ("E13", Left("checkpoints are not there yet")),
+    ("E11", Held(&[(CHECKPOINTS, "a_restore_is_undone_with_its_hunks")])),
+    ("E13", Held(&[(CHECKPOINTS, "nothing_but_the_agents_files_is_touched_with_or_without_git")])),
     ("E14", Here),
-    ("E16", Left("checkpoints are not there yet")),
-    ("E17", Left("checkpoints are not there yet")),
+    ("E16", Held(&[(CHECKPOINTS, "nothing_but_the_agents_files_is_touched_with_or_without_git")])),
+    ("E17", Here),
     ("E19", Here),
     (
         "E20",

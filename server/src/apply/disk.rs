@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agent::editor::ApplyError;
 use text::{ChangeSet, Edit, Rope};
-use vfs::{CommitError, Committed, DiskOp, Location, Snapshot, Undo};
+use vfs::{CommitError, Committed, DiskOp, Location, Receipt, Snapshot, Undo, Vfs};
 
 use super::Parts;
 use super::document::{check_encodable, rebased, stale};
@@ -100,12 +100,30 @@ impl Parts {
 
     /// Writes, synced to disk; blocks a thread meanwhile, not the runtime.
     pub(super) async fn commit(&self, ops: Vec<DiskOp>) -> Result<Committed, ApplyError> {
+        self.written(move |vfs| vfs.commit(ops), |it| &it.undo).await
+    }
+
+    /// As [`Parts::commit`], and remembered until the receipt is dropped: a call of a session's made it.
+    pub(super) async fn commit_for(
+        &self,
+        ops: Vec<DiskOp>,
+        (session, call): (&str, &str),
+    ) -> Result<(Committed, Receipt), ApplyError> {
+        let (session, call) = (session.to_owned(), call.to_owned());
+        let commit = move |vfs: &Vfs| vfs.commit_for(ops, (&session, &call));
+        self.written(commit, |(it, _)| &it.undo).await
+    }
+
+    async fn written<C: Send + 'static>(
+        &self,
+        write: impl FnOnce(&Vfs) -> Result<C, CommitError> + Send + 'static,
+        undo: impl FnOnce(&C) -> &Undo,
+    ) -> Result<C, ApplyError> {
         let vfs = self.vfs.clone();
-        let written = tokio::task::spawn_blocking(move || vfs.commit(ops)).await;
-        match written {
+        match tokio::task::spawn_blocking(move || write(&vfs)).await {
             Ok(result) => {
                 let committed = result.map_err(commit_error)?;
-                self.note_folders(&committed.undo);
+                self.note_folders(undo(&committed));
                 Ok(committed)
             }
             Err(error) => {

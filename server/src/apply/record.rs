@@ -14,7 +14,7 @@ use serde_json::Value;
 use text::{ChangeSet, Rope};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
-use vfs::{Image, Location, UndoEntry, Vfs, state};
+use vfs::{Image, Location, Receipt, UndoEntry, Vfs, state};
 
 use super::Parts;
 use super::moves::Moved;
@@ -70,8 +70,17 @@ pub enum Was {
 }
 
 struct Job {
-    steps: Option<(String, String, Vec<Moment>)>,
+    steps: Option<Steps>,
     done: oneshot::Sender<()>,
+}
+
+/// What a call of a session's did.
+struct Steps {
+    session: String,
+    call: String,
+    moments: Vec<Moment>,
+    /// What remembers it until it is recorded.
+    receipt: Option<Receipt>,
 }
 
 impl Recording {
@@ -89,12 +98,23 @@ impl Recording {
 
 impl Parts {
     /// Records what a call did; waits until that survives a crash, unless it is much.
-    pub(super) async fn record(&self, (session, call): (&str, &str), moments: Vec<Moment>) {
+    pub(super) async fn record(&self, call: (&str, &str), moments: Vec<Moment>) {
+        self.record_written(call, moments, None).await;
+    }
+
+    /// As [`Parts::record`]; what remembers the change meanwhile is let go then.
+    pub(super) async fn record_written(
+        &self,
+        (session, call): (&str, &str),
+        moments: Vec<Moment>,
+        receipt: Option<Receipt>,
+    ) {
         if moments.is_empty() || self.recording.timelines.of(session).is_none() {
             return;
         }
         let size: usize = moments.iter().map(|it| it.before.len() + it.after.len()).sum();
-        let done = self.enqueue(Some((session.to_owned(), call.to_owned(), moments)));
+        let (session, call) = (session.to_owned(), call.to_owned());
+        let done = self.enqueue(Some(Steps { session, call, moments, receipt }));
         if size <= AWAITED {
             // Gone without a word only where the process ends.
             let _ = done.await;
@@ -114,7 +134,7 @@ impl Parts {
         spawn_blocking(move || stood(&vfs, was)).await.unwrap_or(Stood::Lost)
     }
 
-    fn enqueue(&self, steps: Option<(String, String, Vec<Moment>)>) -> oneshot::Receiver<()> {
+    fn enqueue(&self, steps: Option<Steps>) -> oneshot::Receiver<()> {
         let (done, receiver) = oneshot::channel();
         let queue = self.recording.queue.get_or_init(|| self.start_recording());
         if queue.send(Job { steps, done }).is_err() {
@@ -135,8 +155,9 @@ impl Parts {
                 let limit = limit.load(Ordering::Relaxed);
                 let prune = std::mem::take(&mut first);
                 let written = spawn_blocking(move || {
-                    if let Some((session, call, moments)) = steps {
+                    if let Some(Steps { session, call, moments, receipt }) = steps {
                         write(&vfs, &timelines, &session, &call, moments);
+                        drop(receipt);
                     }
                     // Whoever waits does not wait for old images to go.
                     let _ = done.send(());

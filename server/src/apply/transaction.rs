@@ -9,7 +9,7 @@ use review::Existence;
 use serde_json::json;
 use text::{ChangeSet, Edit, Rope};
 use tokio_util::sync::CancellationToken;
-use vfs::{Committed, Dirty, DiskOp, Location, Snapshot, Undo};
+use vfs::{Committed, Dirty, DiskOp, Location, Receipt, Snapshot, Undo};
 
 use super::Parts;
 use super::disk::{DiskStep, emptied};
@@ -36,6 +36,8 @@ pub(super) enum Step {
 #[derive(Default)]
 pub(super) struct Done {
     pub written: Option<Committed>,
+    /// Remembers what was written until it is in the session's log.
+    pub receipt: Option<Receipt>,
     pub landed: Vec<(usize, Landed)>,
     /// How files that the editor deleted come back.
     pub deleted: Vec<(usize, Undo)>,
@@ -65,7 +67,8 @@ impl Parts {
         let leaving = self.leaving(locations.iter().zip(&kinds));
         let mut done = Done::default();
         let places = self.real_places(&locations);
-        let carried = self.carry_out(&label, &locations, &steps, &mut done, cancelled).await;
+        let named = (label.as_str(), (session.as_str(), call.as_str()));
+        let carried = self.carry_out(named, &locations, &steps, &mut done, cancelled).await;
         let carried = carried.and_then(|()| self.check_places(&locations, &places));
         if let Err(error) = carried {
             let entering = (&held, &origin_of_edit);
@@ -83,7 +86,8 @@ impl Parts {
         };
         leaving.iter().for_each(|it| self.review.leave_folders(it));
         drop(held);
-        self.record((&session, &call), moments(&locations, &steps, &done)).await;
+        let moments = moments(&locations, &steps, &done);
+        self.record_written((&session, &call), moments, done.receipt.take()).await;
         self.publish();
         Ok(self.settle(locations, (steps, &kinds), done, approval).await)
     }
@@ -191,7 +195,7 @@ impl Parts {
 
     async fn carry_out(
         &self,
-        label: &str,
+        (label, call): (&str, (&str, &str)),
         locations: &[Location],
         steps: &[Step],
         done: &mut Done,
@@ -199,7 +203,8 @@ impl Parts {
     ) -> Result<(), ApplyError> {
         let ops: Vec<DiskOp> = steps.iter().flat_map(disk_ops).cloned().collect();
         if !ops.is_empty() {
-            done.written = Some(self.commit(ops).await?);
+            let (written, receipt) = self.commit_for(ops, call).await?;
+            (done.written, done.receipt) = (Some(written), Some(receipt));
         }
         for (index, step) in steps.iter().enumerate() {
             if let Step::Document { base, changes } = step {

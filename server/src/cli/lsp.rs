@@ -34,8 +34,9 @@ pub fn run(level: Option<&str>) -> ExitCode {
         if let Some(state) = state_dir() {
             editor.bound_history(state);
         }
-        let recovering = vfs.clone();
-        tokio::task::spawn_blocking(move || super::boot::recover(&recovering));
+        // Before anything else is asked: later it would take back what is written meanwhile. A look
+        // into one folder where nobody crashed.
+        super::boot::recover(&vfs);
         let world =
             World::new(vfs, editor.clone(), supervisor.clone(), state_dir(), Config::default());
         let trusted = settings["trusted"].as_bool();

@@ -15,7 +15,7 @@ use agent::place::Place;
 use agent::programs::Programs;
 use agent::session::{Session, Start, new_id};
 use agent::store::{self, Header, Log, LogError, Record};
-use agent::timeline::Timeline;
+use agent::timeline::{FileStep, Stood, Timeline};
 use agent::transcript::Transcript;
 use protocol::acp;
 use vfs::Roots;
@@ -133,10 +133,13 @@ impl Sessions {
         if let Some(session) = &open {
             session.cancel_turn();
         }
+        let vfs = self.world.vfs.clone();
         tokio::spawn(async move {
             if let Some(session) = open {
                 session.close().await;
             }
+            // Nothing will be logged any more.
+            drop(vfs.unlogged(&id));
             if let Some(dir) = dir
                 && let Err(err) = vfs::state::remove(&dir)
             {
@@ -213,13 +216,6 @@ impl Sessions {
         let loaded = store::load(&dir).map_err(|err| {
             RpcError::failed("invalid", format!("the session {id} cannot be read: {err}"))
         })?;
-        let Conversation { messages, mut history, timeline, options, .. } =
-            Conversation::of(loaded.records);
-        let options = options.unwrap_or_else(|| conversation::Options {
-            mode: self.world.config().settings.mode,
-            model: None,
-            thinking: None,
-        });
         let mut log = Log::open(&dir).map_err(|err| {
             let kind = match err {
                 LogError::Busy => "busy",
@@ -227,6 +223,15 @@ impl Sessions {
             };
             RpcError::failed(kind, format!("the conversation {id} cannot go on: {err}"))
         })?;
+        let mut records = loaded.records;
+        self.log_unlogged(id, &mut records, &mut log);
+        let Conversation { messages, mut history, timeline, options, .. } =
+            Conversation::of(records);
+        let options = options.unwrap_or_else(|| conversation::Options {
+            mode: self.world.config().settings.mode,
+            model: None,
+            thinking: None,
+        });
         let cancelled =
             |card| acp::ToolCallUpdate::new(card).status(acp::ToolCallStatus::Cancelled);
         let ended: Vec<acp::SessionUpdate> = history
@@ -254,6 +259,20 @@ impl Sessions {
             timeline,
         });
         Ok(Reopened { session, ended, note: loaded.note })
+    }
+
+    /// Logs what a session did to files just before its process was killed.
+    fn log_unlogged(&self, id: &str, records: &mut Vec<Record>, log: &mut Log) {
+        for unlogged in self.world.vfs.unlogged(id) {
+            let steps = steps_of(&unlogged);
+            if steps.iter().any(|it| !is_logged(records, it)) {
+                tracing::warn!("session {id}: a change of {} files was not logged", steps.len());
+                let record = Record::Steps { steps };
+                log.append(&record);
+                log.sync();
+                records.push(record);
+            }
+        }
     }
 
     fn start(&self, begin: Begin) -> Session {
@@ -394,6 +413,35 @@ struct Begin {
     history: Vec<llm::Message>,
     transcript: Transcript,
     timeline: Timeline,
+}
+
+/// What a transaction did to files, as the log of its session has it.
+fn steps_of(unlogged: &vfs::Unlogged) -> Vec<FileStep> {
+    let stood = |it: &Option<vfs::Image>| it.clone().map_or(Stood::Nothing, Stood::File);
+    let vfs::Undo { entries, folders } = &unlogged.undo;
+    let step = |(entry, named): (&vfs::UndoEntry, &PathBuf)| FileStep {
+        call: unlogged.owned.name.clone(),
+        file: vfs::Location::disk(named),
+        real: Some(entry.path.clone()),
+        before: stood(&entry.before),
+        after: stood(&entry.after),
+        edits: Vec::new(),
+        folders: entry.after.iter().flat_map(|_| folders_of(&entry.path, folders)).collect(),
+    };
+    entries.iter().zip(&unlogged.owned.paths).map(step).collect()
+}
+
+fn folders_of<'a>(path: &'a Path, made: &'a [PathBuf]) -> impl Iterator<Item = PathBuf> + 'a {
+    made.iter().filter(|it| path.starts_with(it)).cloned()
+}
+
+fn is_logged(records: &[Record], step: &FileStep) -> bool {
+    let same = |it: &FileStep| {
+        it.call == step.call
+            && it.real == step.real
+            && (&it.before, &it.after) == (&step.before, &step.after)
+    };
+    records.iter().any(|it| matches!(it, Record::Steps { steps } if steps.iter().any(same)))
 }
 
 fn is_dir_of(dir: &Path, id: &str) -> bool {

@@ -1,10 +1,14 @@
 //! Undo, keep and reject.
 
+use std::path::Path;
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use super::{Shown, decide, decide_all, edit, hunks, ids, resolve, seen, unasked};
 use crate::editor::Editor;
-use crate::workspace::Workspace;
+use crate::model::{Model, Step};
+use crate::workspace::{PATIENCE, Workspace, output, until};
 
 const BEFORE: &str = "one\ntwo\nthree\nfour\nfive\n";
 
@@ -87,6 +91,83 @@ fn a_rejected_overwrite_brings_the_old_bytes_back() {
         shown.save(&editor, "a.txt");
         assert_eq!(workspace.bytes("a.txt"), before, "{shown:?}");
     }
+}
+
+/// Runs git in a folder; what it says.
+#[track_caller]
+fn git(workspace: &Workspace, folder: &Path, args: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.current_dir(folder).env_clear().env("HOME", workspace.beside("home"));
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.args(["-c", "user.name=me", "-c", "user.email=me@example.org"]);
+    command.args(["-c", "protocol.file.allow=always"]).args(args);
+    let ran = output(&mut command);
+    assert!(ran.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8_lossy(&ran.stdout).into_owned()
+}
+
+/// E17: a server killed in the middle of going back leaves every file whole, in a submodule too; git is as it was, and
+/// going back again does the rest.
+#[test]
+fn a_kill_while_going_back_costs_nothing_in_a_repository_with_a_submodule() {
+    let files: Vec<String> =
+        (0..8).flat_map(|n| [format!("{n}.txt"), format!("sub/{n}.txt")]).collect();
+    let workspace = Workspace::new(&[]);
+    let library = workspace.beside("library");
+    std::fs::create_dir(&library).unwrap();
+    git(&workspace, &library, &["init", "-q"]);
+    for n in 0..8 {
+        std::fs::write(library.join(format!("{n}.txt")), BEFORE).unwrap();
+        workspace.write(&format!("{n}.txt"), BEFORE);
+    }
+    git(&workspace, &library, &["add", "."]);
+    git(&workspace, &library, &["commit", "-qm", "library"]);
+    let root = workspace.root();
+    let url = library.display().to_string();
+    git(&workspace, root, &["init", "-q"]);
+    git(&workspace, root, &["submodule", "--quiet", "add", &url, "sub"]);
+    git(&workspace, root, &["add", "."]);
+    git(&workspace, root, &["commit", "-qm", "all"]);
+    let state = || {
+        let heads = ["", "sub"].map(|it| git(&workspace, &root.join(it), &["rev-parse", "HEAD"]));
+        (heads, git(&workspace, root, &["submodule", "status"]))
+    };
+    let before = state();
+    let steps = files.iter().flat_map(|it| {
+        let change = edit(it, "two", "TWO");
+        [Step::call("Read", json!({ "file_path": it })), Step::call("Edit", change)]
+    });
+    let model = Model::new(steps.chain([Step::text("Done.")]));
+    let settings = model.settings_with(&unasked());
+    let mut editor = Editor::open(&workspace, &settings);
+    let id = {
+        let session = editor.session();
+        session.prompt("change all of them");
+        session.id
+    };
+    let list = json!({ "sessionId": id });
+    let listed = editor.request("copydesk/checkpoint/list", list);
+    let restore = json!({ "checkpointId": listed["checkpoints"][0]["id"] });
+    editor.begin("copydesk/checkpoint/restore", restore.clone());
+    until("the first file to be back", PATIENCE, || {
+        files.iter().any(|it| workspace.read(it) == BEFORE)
+    });
+    editor.kill();
+    drop(editor);
+    let after = BEFORE.replace("two", "TWO");
+    for file in &files {
+        let text = workspace.read(file);
+        assert!(text == BEFORE || text == after, "{file}: {text:?}");
+    }
+    assert_eq!(state(), before);
+    let editor = Editor::open(&workspace, &settings);
+    let resume = json!({ "sessionId": id, "cwd": editor.root(), "mcpServers": [] });
+    editor.request("session/resume", resume);
+    let restored = editor.request("copydesk/checkpoint/restore", restore);
+    assert_eq!(restored["conflicts"], json!([]), "{restored}");
+    assert!(files.iter().all(|it| workspace.read(it) == BEFORE));
+    assert_eq!(state(), before);
+    assert_eq!(git(&workspace, root, &["status", "--porcelain"]), "", "nothing is left over");
 }
 
 /// E19: what was rejected stays away: saved, closed, opened again, and after a restart.

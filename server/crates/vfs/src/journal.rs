@@ -14,7 +14,8 @@ use std::time::{Duration, SystemTime};
 use crate::images::Pruned;
 use crate::snapshot::hash_bytes;
 use crate::state;
-use crate::transaction::Undo;
+use crate::transaction::{Owned, Undo};
+use serde::{Deserialize, Serialize};
 
 /// Where before-images are.
 pub(crate) enum Journal {
@@ -30,17 +31,33 @@ pub(crate) struct Disk {
 }
 
 /// The record of a transaction under way; gone when it ends well.
+#[derive(Debug)]
 pub(crate) struct Intent {
     path: PathBuf,
     _lock: File,
 }
 
-/// A transaction whose process died in the middle of it.
+/// A transaction whose process died in the middle of it, or before its owner had logged it.
 pub(crate) struct Dead {
     pub process: u32,
     pub undo: Undo,
+    pub owned: Option<Owned>,
     pub intent: Intent,
 }
+
+/// The record of a transaction.
+#[derive(Serialize, Deserialize)]
+struct Written<U> {
+    #[serde(flatten)]
+    undo: U,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owned: Option<Owned>,
+}
+
+/// The ends of the records' names: of what is under way, and of what took place and is not logged by
+/// its owner yet.
+const UNDER_WAY: &str = "json";
+const UNLOGGED: &str = "unlogged";
 
 /// Images this young may belong to what is about to be recorded.
 const YOUNG: Duration = Duration::from_secs(60);
@@ -96,16 +113,16 @@ impl Journal {
     }
 
     /// Records what is about to be done; `None` without a state folder.
-    pub fn begin(&self, undo: &Undo) -> io::Result<Option<Intent>> {
+    pub fn begin(&self, undo: &Undo, owned: Option<Owned>) -> io::Result<Option<Intent>> {
         let Journal::Disk(Disk { dir, .. }) = self else { return Ok(None) };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = dir.join("journal").join(format!("{}-{number}.json", std::process::id()));
+        let path = dir.join("journal").join(format!("{}-{number}.{UNDER_WAY}", std::process::id()));
         if let Some(parent) = path.parent() {
             state::private_dir(parent)?;
         }
         let mut file = state::create_private(&path)?;
         file.lock()?;
-        file.write_all(&serde_json::to_vec(undo)?)?;
+        file.write_all(&serde_json::to_vec(&Written { undo, owned })?)?;
         file.sync_all()?;
         Ok(Some(Intent { path, _lock: file }))
     }
@@ -173,12 +190,25 @@ impl Journal {
     /// Records that dead processes left behind, locked; each is to be put back and then done.
     pub fn left_behind(&self) -> Vec<Dead> {
         let Journal::Disk(Disk { dir, .. }) = self else { return Vec::new() };
-        let entries = fs::read_dir(dir.join("journal")).into_iter().flatten().flatten();
-        entries.filter_map(|entry| take_dead(&entry.path())).collect()
+        take_all(dir, UNDER_WAY, |_| true)
+    }
+
+    /// Records of what took place for an owner, whose process died before it was logged; locked.
+    pub fn unlogged(&self, owner: &str) -> Vec<Dead> {
+        let Journal::Disk(Disk { dir, .. }) = self else { return Vec::new() };
+        take_all(dir, UNLOGGED, |it| it.owned.as_ref().is_some_and(|it| it.owner == owner))
     }
 }
 
 impl Intent {
+    /// The transaction took place; its record stays until its owner has logged it.
+    pub fn took_place(mut self) -> io::Result<Intent> {
+        let path = self.path.with_extension(UNLOGGED);
+        fs::rename(&self.path, &path)?;
+        self.path = path;
+        Ok(self)
+    }
+
     /// The transaction ended, well or undone.
     pub fn done(self) {
         if let Err(error) = fs::remove_file(&self.path) {
@@ -187,13 +217,23 @@ impl Intent {
     }
 }
 
+fn take_all(dir: &Path, end: &str, wanted: impl Fn(&Dead) -> bool) -> Vec<Dead> {
+    let mut records = state::list(&dir.join("journal")).unwrap_or_default();
+    records.retain(|it| it.extension().is_some_and(|it| it == end));
+    // In the order they were made, where one process made them.
+    let number =
+        |path: &PathBuf| path.file_stem()?.to_str()?.split_once('-')?.1.parse::<u64>().ok();
+    records.sort_by_key(number);
+    records.iter().filter_map(|it| take_dead(it)).filter(wanted).collect()
+}
+
 fn take_dead(path: &Path) -> Option<Dead> {
     let process = path.file_stem()?.to_str()?.split_once('-')?.0.parse().ok()?;
     let file = File::open(path).ok()?;
     file.try_lock().ok()?;
     let intent = Intent { path: path.to_owned(), _lock: file };
     match fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
-        Some(undo) => Some(Dead { process, undo, intent }),
+        Some(Written { undo, owned }) => Some(Dead { process, undo, owned, intent }),
         None => {
             // A record that is not whole was never followed by a change.
             intent.done();

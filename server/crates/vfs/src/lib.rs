@@ -49,4 +49,7 @@ pub use secrets::secrets;
 pub use snapshot::{LineRange, ReadError, Snapshot, Source};
 pub use store::{Options, Vfs};
 pub use text;
-pub use transaction::{CommitError, Committed, DiskOp, Extras, Image, Touched, Undo, UndoEntry};
+pub use transaction::{
+    CommitError, Committed, DiskOp, Extras, Image, Owned, Receipt, Touched, Undo, UndoEntry,
+    Unlogged,
+};

@@ -12,6 +12,7 @@ use std::sync::PoisonError;
 use serde::{Deserialize, Serialize};
 use text::ChangeSet;
 
+use crate::journal::Intent;
 use crate::raw::Unencodable;
 use crate::store::Vfs;
 
@@ -34,6 +35,39 @@ pub enum DiskOp {
 pub struct Committed {
     pub touched: Vec<Touched>,
     pub undo: Undo,
+}
+
+/// Whose a transaction is, who logs it once it took place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owned {
+    /// The log it belongs in.
+    pub owner: String,
+    /// What it is called there.
+    pub name: String,
+    /// The paths of its entries as the caller wrote them.
+    pub paths: Vec<PathBuf>,
+}
+
+/// Remembers, beyond the end of the process, that a transaction is not logged by its owner yet; dropped
+/// once it is.
+#[derive(Debug)]
+pub struct Receipt(Option<Intent>);
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(Intent::done);
+    }
+}
+
+/// A transaction that took place, and whose process died before it was logged.
+#[derive(Debug)]
+pub struct Unlogged {
+    /// Whose it is.
+    pub owned: Owned,
+    /// What it did.
+    pub undo: Undo,
+    /// Dropped once it is logged.
+    pub receipt: Receipt,
 }
 
 /// A path a transaction changed.
@@ -133,22 +167,43 @@ fn names(paths: &[PathBuf]) -> String {
 impl Vfs {
     /// Carries out a transaction on closed files. An error of kind `Exists`, `Changed` and so on has changed nothing.
     pub fn commit(&self, ops: Vec<DiskOp>) -> Result<Committed, CommitError> {
-        self.write(|| plan::Plan::of(ops))
+        self.write(|| plan::Plan::of(ops), None).map(|(done, _)| done)
+    }
+
+    /// As `commit`, and remembered until the receipt is dropped: `owner` logs it, as `name`.
+    pub fn commit_for(
+        &self,
+        ops: Vec<DiskOp>,
+        (owner, name): (&str, &str),
+    ) -> Result<(Committed, Receipt), CommitError> {
+        let done = self.write(|| plan::Plan::of(ops), Some((owner, name)));
+        done.map(|(done, intent)| (done, Receipt(intent)))
+    }
+
+    /// What took place for this owner and was not logged, because its process died just then; oldest first.
+    pub fn unlogged(&self, owner: &str) -> Vec<Unlogged> {
+        let dead = self.journal().unlogged(owner).into_iter();
+        let unlogged = dead.filter_map(|it| {
+            let receipt = Receipt(Some(it.intent));
+            Some(Unlogged { owned: it.owned?, undo: it.undo, receipt })
+        });
+        unlogged.collect()
     }
 
     /// Takes a transaction back, wholly or not at all: every path must still be as the transaction left it.
     pub fn revert(&self, undo: &Undo) -> Result<Committed, CommitError> {
-        self.write(|| plan::Plan::back(self.journal(), undo))
+        self.write(|| plan::Plan::back(self.journal(), undo), None).map(|(done, _)| done)
     }
 
     /// Carries a plan out; what changed is known not to be the doing of a command that runs.
     fn write(
         &self,
         plan: impl FnOnce() -> Result<plan::Plan, CommitError>,
-    ) -> Result<Committed, CommitError> {
+        owner: Option<(&str, &str)>,
+    ) -> Result<(Committed, Option<Intent>), CommitError> {
         let _writing = self.commands().writing.read().unwrap_or_else(PoisonError::into_inner);
-        let done = apply::run(self.journal(), plan()?);
-        for touched in done.iter().flat_map(|it| &it.touched) {
+        let done = apply::run(self.journal(), plan()?, owner);
+        for touched in done.iter().flat_map(|(it, _)| &it.touched) {
             self.note_write(&touched.real);
         }
         done
@@ -187,6 +242,18 @@ impl Vfs {
             (Some(parent), Some(name)) => self.real_path(parent).join(name),
             _ => path.to_owned(),
         }
+    }
+
+    /// Gives the file at `path`, which no link leads to, the permission bits `to` where it has `from`.
+    pub fn exchange_mode(&self, path: &Path, from: u32, to: u32) -> std::io::Result<()> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let now = std::fs::symlink_metadata(path)?;
+        let is_there = now.is_file() && self.real_path(path) == *path;
+        if is_there && now.permissions().mode() & 0o7777 == from {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(to))?;
+            self.note_write(path);
+        }
+        Ok(())
     }
 
     /// The folders, links resolved, that would have to be made for a file at `path`; the outermost first.

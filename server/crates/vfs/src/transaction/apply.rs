@@ -7,13 +7,17 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use super::plan::{Attributes, Node, Plan, Step, matches_image, restored};
-use super::{CommitError, Committed, Image, Touched, Undo, UndoEntry};
-use crate::journal::{Dead, Journal, hex};
+use super::{CommitError, Committed, Image, Owned, Touched, Undo, UndoEntry};
+use crate::journal::{Dead, Intent, Journal, hex};
 use crate::snapshot::hash_bytes;
 use crate::state::sync_dir;
 
 /// Carries a plan out, wholly or not at all.
-pub(crate) fn run(journal: &Journal, plan: Plan) -> Result<Committed, CommitError> {
+pub(crate) fn run(
+    journal: &Journal,
+    plan: Plan,
+    owner: Option<(&str, &str)>,
+) -> Result<(Committed, Option<Intent>), CommitError> {
     let steps: Vec<Step> =
         plan.steps.into_iter().filter(|step| step.before != step.after).collect();
     let mut undo = Undo::default();
@@ -29,7 +33,12 @@ pub(crate) fn run(journal: &Journal, plan: Plan) -> Result<Committed, CommitErro
     }
     undo.folders.sort();
     undo.folders.dedup();
-    let intent = journal.begin(&undo).map_err(|error| CommitError::Io {
+    let owned = owner.map(|(owner, name)| Owned {
+        owner: owner.to_owned(),
+        name: name.to_owned(),
+        paths: steps.iter().map(|step| step.named.clone()).collect(),
+    });
+    let intent = journal.begin(&undo, owned).map_err(|error| CommitError::Io {
         path: steps.first().map(|step| step.named.clone()).unwrap_or_default(),
         error,
     })?;
@@ -45,9 +54,20 @@ pub(crate) fn run(journal: &Journal, plan: Plan) -> Result<Committed, CommitErro
             CommitError::NotPutBack { cause: Box::new(cause), left }
         });
     }
-    if let Some(intent) = intent {
-        intent.done();
-    }
+    let unlogged = match (intent, owner) {
+        (None, _) => None,
+        (Some(intent), None) => {
+            intent.done();
+            None
+        }
+        (Some(intent), Some(_)) => match intent.took_place() {
+            Ok(intent) => Some(intent),
+            Err(error) => {
+                tracing::error!(%error, "a change is not remembered until it is logged");
+                None
+            }
+        },
+    };
     remove_folders(&plan.emptied);
     let touched = steps
         .iter()
@@ -57,7 +77,7 @@ pub(crate) fn run(journal: &Journal, plan: Plan) -> Result<Committed, CommitErro
             hash: step.after.as_ref().map(Node::hash),
         })
         .collect();
-    Ok(Committed { touched, undo })
+    Ok((Committed { touched, undo }, unlogged))
 }
 
 /// Puts back what an unfinished transaction did, where nobody has changed it since.

@@ -265,10 +265,35 @@ fn what_a_dead_process_left_half_done_is_taken_back() {
     fs::write(case.path("b.txt"), "b\n").unwrap();
     let temporary = case.path(&format!(".copydesk-{}-x.tmp", std::process::id()));
     fs::write(&temporary, "half").unwrap();
-    let held = case.vfs.journal().begin(&undo).unwrap();
+    let held = case.vfs.journal().begin(&undo, None).unwrap();
     assert_eq!(vfs(case.state.path()).recover(), Vec::<PathBuf>::new(), "its process lives");
     drop(held);
     assert_eq!(vfs(case.state.path()).recover().len(), 1);
     check(&case, &[("a.txt", "one\n"), ("b.txt", "b\n")]);
     assert_eq!(vfs(case.state.path()).recover(), Vec::<PathBuf>::new(), "only once");
+}
+
+#[test]
+fn what_took_place_and_was_not_logged_is_known_to_its_owner_once() {
+    let case = case(&[("a.txt", b"one\n")]);
+    let ops = vec![case.edit("a.txt", "one", "two"), case.create("d/new.txt", "new\n")];
+    let (done, receipt) = case.vfs.commit_for(ops, ("session", "call")).unwrap();
+    let journal = case.state.path().join("journal");
+    let record = fs::read_dir(&journal).unwrap().next().unwrap().unwrap().path();
+    let later = vfs(case.state.path());
+    assert!(later.unlogged("session").is_empty(), "its process lives");
+    let bytes = fs::read(&record).unwrap();
+    drop(receipt);
+    assert_eq!(fs::read_dir(&journal).unwrap().count(), 0, "it is logged");
+    // As after a crash in between.
+    fs::write(&record, bytes).unwrap();
+    assert_eq!(later.recover(), Vec::<PathBuf>::new(), "it took place");
+    assert!(later.unlogged("another").is_empty());
+    let unlogged = later.unlogged("session").remove(0);
+    assert_eq!((&unlogged.undo, unlogged.owned.name.as_str()), (&done.undo, "call"));
+    assert_eq!(unlogged.owned.paths, [case.path("a.txt"), case.path("d/new.txt")]);
+    assert!(later.unlogged("session").is_empty(), "somebody is at it");
+    drop(unlogged);
+    assert!(later.unlogged("session").is_empty());
+    assert_eq!(fs::read_dir(&journal).unwrap().count(), 0);
 }
