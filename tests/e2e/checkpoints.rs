@@ -580,3 +580,90 @@ fn an_image_that_was_dropped_is_said() {
     );
     assert_eq!(workspace.read("a.txt"), BEFORE.replace("two", "TWO"));
 }
+
+#[test]
+fn where_another_session_went_on_with_a_change_it_stays_and_is_said() {
+    for is_open in [false, true] {
+        let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+        let changes = ["two", "four"].map(|it| edit("a.txt", it, &it.to_uppercase()));
+        let model = Model::new(
+            changes.into_iter().flat_map(|it| it.into_iter().take(2)).chain([Step::text("Done.")]),
+        );
+        let editor = Editor::open(&workspace, &in_mode(&model, "edit"));
+        if is_open {
+            editor.open_file("a.txt");
+        }
+        let text = || if is_open { editor.text("a.txt") } else { workspace.read("a.txt") };
+        let session = editor.session();
+        session.prompt("first");
+        let other = editor.session();
+        other.tool("Read", json!({ "file_path": "a.txt" })).ok();
+        let input =
+            json!({ "file_path": "a.txt", "old_string": "TWO", "new_string": "TWO and more" });
+        other.tool("Edit", input).ok();
+        let id = ids(&editor, &session.id).remove(0);
+        let dry = json!({ "checkpointId": id, "dryRun": true });
+        let would = editor.request("copydesk/checkpoint/restore", dry);
+        let restored = restore(&editor, &id);
+        assert_eq!(would["conflicts"], restored["conflicts"]);
+        let reason = restored["conflicts"][0]["reason"].as_str().expect("a reason");
+        assert!(reason.contains("another agent"), "{reason}");
+        assert_eq!(text(), BEFORE.replace("two", "TWO and more"), "open: {is_open}");
+        undo(&editor, &restored);
+        assert_eq!(text(), BEFORE.replace("two", "TWO and more").replace("four", "FOUR"));
+    }
+}
+
+/// As after a kill between the write of a file and that of the session's log.
+#[test]
+fn a_change_that_was_not_logged_is_taken_back_all_the_same() {
+    for logged in [false, true] {
+        let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+        let new = call("Write", json!({ "file_path": "n/new.txt", "content": "new\n" }));
+        let model = model([edit("a.txt", "two", "TWO"), new]);
+        let settings = in_mode(&model, "edit");
+        let mut editor = Editor::open(&workspace, &settings);
+        let session = editor.session();
+        session.prompt("first");
+        session.prompt("second");
+        let id = session.id.clone();
+        let first = ids(&editor, &id).remove(0);
+        editor.kill();
+        drop(editor);
+        let state = workspace.beside("state").join("copydesk");
+        let (log, text) = workspace
+            .own_files()
+            .into_iter()
+            .find(|(path, _)| path.ends_with(format!("{id}/log.jsonl")))
+            .expect("a log");
+        let is_steps = |line: &&str| line.contains(r#""type":"steps""#);
+        for (number, line) in text.lines().filter(is_steps).enumerate() {
+            let record: Value = serde_json::from_str(line).unwrap();
+            let step = &record["steps"][0];
+            let folders = step.get("folders").cloned().unwrap_or(json!([]));
+            let entry = json!({
+                "path": step["real"], "before": step["before"].get("file"), "after": step["after"]["file"],
+            });
+            let owned =
+                json!({ "owner": id, "name": step["call"], "paths": [step["file"]["disk"]] });
+            let record = json!({ "entries": [entry], "folders": folders, "owned": owned });
+            let path = state.join(format!("journal/4999999-{number}.unlogged"));
+            std::fs::write(path, record.to_string()).unwrap();
+        }
+        if !logged {
+            let rest: Vec<&str> = text.lines().filter(|it| !is_steps(it)).collect();
+            std::fs::write(&log, rest.join("\n") + "\n").unwrap();
+        }
+        let editor = Editor::open(&workspace, &settings);
+        resume(&editor, &id);
+        assert_eq!(std::fs::read_dir(state.join("journal")).unwrap().count(), 0);
+        let steps = std::fs::read_to_string(&log).unwrap();
+        assert_eq!(steps.lines().filter(is_steps).count(), 2, "each is logged once");
+        let restored = restore(&editor, &first);
+        assert_eq!(restored["conflicts"], json!([]), "{restored}");
+        assert_eq!(workspace.read("a.txt"), BEFORE, "logged: {logged}");
+        assert!(!workspace.has("n"), "logged: {logged}");
+        undo(&editor, &restored);
+        assert_eq!(workspace.read("n/new.txt"), "new\n");
+    }
+}

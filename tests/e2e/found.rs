@@ -503,3 +503,33 @@ fn a_mode_goes_and_comes_back_with_the_change() {
         assert_eq!(now(), ("one\ntwo\n".to_owned(), 0o644), "{edited} {restarted}");
     }
 }
+
+/// Also where the editor shows the file, once it has read the change.
+#[test]
+fn a_mode_goes_and_comes_back_in_open_documents() {
+    for edited in [false, true] {
+        let workspace = Workspace::new(&[("e.sh", "one\ntwo\n")]);
+        let script = workspace.path("e.sh");
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let mode = || std::fs::metadata(&script).unwrap().permissions().mode() & 0o777;
+        let editor = Editor::open(&workspace, &automatic());
+        editor.open_file("e.sh");
+        let session = editor.session();
+        session.tool("Bash", bash("echo three >> e.sh; chmod 755 e.sh")).ok();
+        editor.reload("e.sh");
+        until("the change to be pending", PATIENCE, || pending(&editor).len() == 1);
+        if edited {
+            session.tool("Read", json!({ "file_path": "e.sh" })).ok();
+            let edit = json!({ "file_path": "e.sh", "old_string": "one", "new_string": "ONE" });
+            session.tool("Edit", edit).ok();
+        }
+        let (changed, bits) = (editor.text("e.sh"), mode());
+        assert_eq!(bits, 0o755);
+        for _ in 0..2 {
+            let resolved = reject(&editor);
+            assert_eq!((editor.text("e.sh").as_str(), mode()), ("one\ntwo\n", 0o640), "{edited}");
+            editor.request("copydesk/review/undo", json!({ "undoToken": resolved["undoToken"] }));
+            assert_eq!((editor.text("e.sh"), mode()), (changed.clone(), bits), "{edited}");
+        }
+    }
+}

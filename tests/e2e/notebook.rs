@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::editor::session::{Called, Session};
 use crate::editor::{Editor, Start};
 use crate::model::{Model, Step};
+use crate::review::undo;
 use crate::workspace::Workspace;
 
 /// A notebook with a code cell that ran and a text cell.
@@ -272,9 +273,53 @@ fn cells_go_back_to_a_checkpoint() {
     let restore = |id: Value| {
         let restored = editor.request("copydesk/checkpoint/restore", json!({ "checkpointId": id }));
         assert_eq!(restored["conflicts"], json!([]), "{restored}");
+        restored
     };
-    restore(id(1));
-    assert_eq!(texts(&editor), ["print(2)", "Title"]);
-    restore(id(0));
+    // A restore and its undo, as often as the person likes: cells that come back are others to the editor.
+    for _ in 0..3 {
+        let restored = restore(id(1));
+        assert_eq!(texts(&editor), ["print(2)", "Title"]);
+        undo(&editor, &restored);
+        assert_eq!(texts(&editor), ["print(2)", "x = 1"]);
+        let restored = restore(id(0));
+        assert_eq!(texts(&editor), ["print(1)", "Title"]);
+        undo(&editor, &restored);
+        assert_eq!(texts(&editor), ["print(2)", "x = 1"]);
+    }
+    let first = restore(id(1));
+    let second = restore(id(0));
     assert_eq!(texts(&editor), ["print(1)", "Title"]);
+    undo(&editor, &second);
+    undo(&editor, &first);
+    assert_eq!(texts(&editor), ["print(2)", "x = 1"]);
+}
+
+#[test]
+fn cells_that_went_one_after_the_other_come_back_in_their_order() {
+    let workspace = workspace();
+    let delete = |cell: &str| {
+        let input = json!({ "notebook_path": "n.ipynb", "cell_id": cell, "edit_mode": "delete" });
+        Step::call("NotebookEdit", input)
+    };
+    for order in [["one", "two"], ["two", "one"]] {
+        let read = Step::call("Read", json!({ "file_path": "n.ipynb" }));
+        let steps = [read, delete(order[0]), delete(order[1]), Step::text("Done.")];
+        let model = Model::new(steps);
+        let editor = Editor::open(&workspace, &model.settings_with(&settings()));
+        let uri = open(&editor);
+        editor.lock().add_cell(&uri, 2, "theirs");
+        let session = editor.session();
+        session.prompt("delete them");
+        assert_eq!(texts(&editor), ["theirs"]);
+        let listed = editor.request("copydesk/checkpoint/list", json!({ "sessionId": session.id }));
+        let id = &listed["checkpoints"][0]["id"];
+        for _ in 0..2 {
+            let restored =
+                editor.request("copydesk/checkpoint/restore", json!({ "checkpointId": id }));
+            assert_eq!(restored["conflicts"], json!([]), "{restored}");
+            assert_eq!(texts(&editor), ["print(1)", "Title", "theirs"], "{order:?}");
+            undo(&editor, &restored);
+            assert_eq!(texts(&editor), ["theirs"], "{order:?}");
+        }
+    }
 }

@@ -119,3 +119,27 @@ fn a_call_that_waits_hears_of_a_hunk_taken_back_while_the_list_is_asked() {
     assert_eq!(hunks(&editor), Vec::<Value>::new());
     session.until_idle(mark);
 }
+
+#[test]
+fn the_person_is_told_once_that_a_change_is_in_doubt() {
+    let workspace = Workspace::new(&[("a.txt", "a line b\n"), ("b.txt", "two\n")]);
+    let editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    write(&session, "a.txt", "a AGENT b\n");
+    write(&session, "b.txt", "TWO\n");
+    // Beside the change: it stays pending, and nothing is said.
+    workspace.write("b.txt", "one\nTWO\n");
+    assert_eq!(hunks(&editor).len(), 2);
+    workspace.write("a.txt", "a #line# b\n");
+    assert_eq!(hunks(&editor).len(), 1);
+    let told = editor.heard("window/showMessage", 0);
+    let message = told["params"]["message"].as_str().expect("a message");
+    assert!(message.contains("a.txt") && message.contains("in doubt"), "{message}");
+    // What comes later says nothing of it again.
+    resolve(&editor, "reject", json!([{ "all": true }]));
+    assert!(hunks(&editor).is_empty());
+    let log = editor.lock().log.clone();
+    assert_eq!(log.iter().filter(|it| it["method"] == "window/showMessage").count(), 1);
+    assert_eq!(workspace.read("a.txt"), "a #line# b\n");
+    assert_eq!(workspace.read("b.txt"), "one\ntwo\n");
+}

@@ -16,7 +16,7 @@ use review::{Decision, HunkId, Ledger, Pick, Plan, State};
 use std::sync::PoisonError;
 use text::{ChangeSet, Edit, Rope};
 use tokio_util::sync::CancellationToken;
-use vfs::{Dirty, Image, Location, Snapshot, Undo, is_sensitive};
+use vfs::{Dirty, Image, Location, Snapshot, Undo, is_sensitive, same_but_line_endings};
 
 use super::disk::DiskStep;
 use super::document::Landed;
@@ -326,6 +326,7 @@ impl Parts {
         if self.edits_in_editor(location)? {
             let never = CancellationToken::new();
             let landed = self.change_document(label, &base, changes, &never).await?;
+            self.take_mode_along(location, &landed, held);
             return Ok(Carried::Document(Box::new(landed)));
         }
         if self.revert_whole(location, &changes.apply(&base.rope), held).await {
@@ -378,6 +379,33 @@ impl Parts {
             }
         }
         false
+    }
+
+    /// The mode that a command gave the file of an open document goes with the command's change,
+    /// when the document has the text of before it again, and comes back with it.
+    fn take_mode_along(&self, location: &Location, landed: &Landed, held: &Held) {
+        let Some(change) = held.whole_change(location) else { return };
+        let Some(entry) = change.entries.first() else { return };
+        let (Some(Image::File { mode: old, .. }), Some(Image::File { mode: new, .. })) =
+            (&entry.before, &entry.after)
+        else {
+            return;
+        };
+        let before = entry.before.as_ref().and_then(|it| self.vfs.image_text(it).ok().flatten());
+        let Some(before) = before.filter(|_| old != new) else { return };
+        let is_before = |text: &Rope| {
+            *text == before || same_but_line_endings(&text.to_string(), &before.to_string())
+        };
+        let exchanged = if is_before(&landed.changes.apply(&landed.before)) {
+            self.vfs.exchange_mode(&entry.path, *new, *old)
+        } else if is_before(&landed.before) {
+            self.vfs.exchange_mode(&entry.path, *old, *new)
+        } else {
+            return;
+        };
+        if let Err(error) = exchanged {
+            tracing::info!(%error, path = %entry.path.display(), "a file's mode stays");
+        }
     }
 
     /// Gives a closed file the very bytes it had, malformed ones included, where a change comes to

@@ -49,7 +49,8 @@ struct Places(Mutex<BTreeMap<Location, Place>>);
 #[derive(Clone)]
 struct Place {
     notebook: Location,
-    after: Option<Location>,
+    /// The cells before it, in order.
+    before: Vec<Location>,
     kind: CellKind,
     /// The cell that came back for it.
     now: Option<Location>,
@@ -58,6 +59,11 @@ struct Place {
 impl Places {
     fn of(&self, cell: &Location) -> Option<Place> {
         self.lock().get(cell).cloned()
+    }
+
+    /// What a cell goes by now: another name where it went and came back.
+    fn now(&self, cell: &Location) -> Location {
+        self.of(cell).and_then(|it| it.now).unwrap_or_else(|| cell.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Location, Place>> {
@@ -77,6 +83,13 @@ pub(super) struct Shown {
     cell: Option<Snapshot>,
     /// Whose changes of the notebook were unsaved before.
     was: Dirty,
+}
+
+impl Cells {
+    /// What a document goes by now: another name where it is a cell that went and came back.
+    pub fn now(&self, document: &Location) -> Location {
+        self.places.now(document)
+    }
 }
 
 impl Parts {
@@ -173,7 +186,7 @@ impl Parts {
         label: &str,
         cell: &Location,
     ) -> Option<Result<(), ApplyError>> {
-        let cell = self.cells.places.of(cell).and_then(|it| it.now).unwrap_or_else(|| cell.clone());
+        let cell = self.cells.now(cell);
         let (notebook, _) = self.cells.notebooks.of_cell(&cell)?;
         let before = self.vfs.open_snapshot(&cell)?.rope;
         let change = CellChange::Delete { cell, before };
@@ -189,7 +202,13 @@ impl Parts {
         text: &str,
     ) -> Option<Result<(), ApplyError>> {
         let place = self.cells.places.of(cell)?;
-        let Place { notebook, after, kind, .. } = place;
+        let Place { notebook, before, kind, .. } = place;
+        let there = self.cells.notebooks.get(&notebook);
+        let is_there = |name: &Location| {
+            there.as_ref().is_some_and(|it| it.cells.iter().any(|it| it.location == *name))
+        };
+        // Those next to it may have gone too.
+        let after = before.iter().rev().map(|it| self.cells.now(it)).find(is_there);
         let change = CellChange::Insert { after, text: text.to_owned(), kind };
         let never = CancellationToken::new();
         let shown = self.change_cells(label, &notebook, &change, &never).await;
@@ -345,13 +364,16 @@ impl Parts {
     fn remember_place(&self, notebook: &Location, change: &CellChange, before: &Notebook) {
         let CellChange::Delete { cell, .. } = change else { return };
         let Some(at) = before.cells.iter().position(|it| it.location == *cell) else { return };
-        let after = at.checked_sub(1).map(|it| before.cells[it].location.clone());
         let kind = before.cells[at].kind;
         let mut places = self.cells.places.lock();
-        let place = Place { notebook: notebook.clone(), after, kind, now: None };
         // A cell that had come back is known by its first name.
-        let first = places.iter().find(|(_, it)| it.now.as_ref() == Some(cell));
-        let name = first.map_or_else(|| cell.clone(), |(name, _)| name.clone());
+        let first = |cell: &Location| {
+            let known = places.iter().find(|(_, it)| it.now.as_ref() == Some(cell));
+            known.map_or_else(|| cell.clone(), |(name, _)| name.clone())
+        };
+        let earlier = before.cells[..at].iter().map(|it| first(&it.location)).collect();
+        let name = first(cell);
+        let place = Place { notebook: notebook.clone(), before: earlier, kind, now: None };
         places.insert(name, place);
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use protocol::{ReviewChangedParams, ReviewFile, ReviewListParams, ReviewListResult, StatusParams};
 use tokio::task::spawn_blocking;
+use tower_lsp::lsp_types::MessageType;
 use vfs::Location;
 
 use super::{LspEditor, Parts};
@@ -21,6 +22,8 @@ const GATHER: Duration = Duration::from_millis(60);
 const PAUSE: Duration = Duration::from_millis(300);
 /// What one notification may carry, beside what its envelope takes.
 const MAX_TOLD: usize = 62 * 1024;
+/// Files named in one message; more are counted.
+const NAMED: usize = 10;
 /// What a list of one file's hunks may carry, and one of all files'.
 const MAX_FILE: usize = 64 << 20;
 const MAX_LISTED: usize = 16 << 20;
@@ -119,6 +122,7 @@ impl Parts {
         let (rev, files) = {
             let mut table = self.review.table();
             let changed = take(&mut table);
+            self.tell_doubted(&table.ledger.take_doubted());
             if changed.is_empty() {
                 return;
             }
@@ -146,6 +150,25 @@ impl Parts {
             }
         }
         self.tell_status();
+    }
+
+    /// Tells the person of changes that nobody can take out any more.
+    fn tell_doubted(&self, files: &BTreeSet<Location>) {
+        if files.is_empty() {
+            return;
+        }
+        let mut names: Vec<String> = files.iter().take(NAMED).map(ToString::to_string).collect();
+        if NAMED < files.len() {
+            names.push(format!("{} more", files.len() - NAMED));
+        }
+        let names = names.join(", ");
+        tracing::info!(names, "hunks are in doubt and pending no more");
+        let message = format!(
+            "Some of the agent's changes are not pending any more and stay in {names}: the text changed \
+             where nobody saw it happen, and what of it is the agent's is in doubt."
+        );
+        let message = serde_json::json!({"type": MessageType::WARNING, "message": message});
+        self.outbox.notify("window/showMessage", message);
     }
 
     /// In as many notifications as their size asks for.

@@ -3,8 +3,9 @@
 //! Invariant: only files of the steps are touched, open documents through the editor, closed ones in journaled
 //! commits, each under its lock; what cannot be taken back stays and is said. Git is not asked.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::PoisonError;
 
 use agent::editor::{ApplyError, Approval};
@@ -68,12 +69,15 @@ impl LspEditor {
     }
 
     /// What [`LspEditor::restore`] would come to now.
-    pub async fn would_restore(&self, steps: &[(usize, FileStep)]) -> Restored {
+    pub async fn would_restore(&self, session: &str, steps: &[(usize, FileStep)]) -> Restored {
+        self.0.review.follow_all();
         let mut restored = Restored::default();
         for (location, steps) in by_file(steps) {
-            let (now, walked) = self.0.walk_back(&location, &steps).await;
+            let (now, walked) = self.0.walk_back(session, &location, &steps).await;
             self.0.sum_up(&mut restored, &location, &steps, (walked.target != now, walked.reason));
         }
+        restored.files.sort_unstable();
+        restored.conflicts.sort_by(|a, b| a.uri.cmp(&b.uri));
         restored
     }
 
@@ -87,12 +91,13 @@ impl LspEditor {
         let parts = &self.0;
         let files = by_file(steps);
         let _locks = parts.locks.take(files.keys()).await;
+        parts.review.follow_all();
         let mut restored = Restored::default();
         let mut memories = BTreeMap::new();
-        for (location, steps) in &files {
+        for (location, steps) in newest_first(&files) {
             let memory = parts.review.table().ledger.remember(location);
             memories.insert(location.clone(), memory);
-            parts.restore_file(location, steps, Hunks::Go, &mut restored).await;
+            parts.restore_file((session, location), steps, Hunks::Go, &mut restored).await;
         }
         let made = steps.iter().flat_map(|(_, step)| step.folders.iter().cloned());
         remove_empty(&parts.vfs, &made.collect());
@@ -111,22 +116,31 @@ impl LspEditor {
         let numbered: Vec<(usize, FileStep)> = made.iter().cloned().enumerate().collect();
         let files = by_file(&numbered);
         let _locks = parts.locks.take(files.keys()).await;
+        parts.review.follow_all();
         let memories = {
             let mut kept = parts.recording.memories.lock().unwrap_or_else(PoisonError::into_inner);
             kept.remove(&(session.to_owned(), number)).unwrap_or_default()
         };
         let mut restored = Restored::default();
-        for (location, steps) in &files {
+        for (location, steps) in newest_first(&files) {
             let call = steps.first().map(|(_, step)| step.call.as_str()).unwrap_or_default();
             let origin = Origin::of(session, call);
             let hunks = Hunks::Return(memories.get(location), &origin);
-            parts.restore_file(location, steps, hunks, &mut restored).await;
+            parts.restore_file((session, location), steps, hunks, &mut restored).await;
         }
         parts.finish(restored)
     }
 }
 
 type Steps = Vec<(usize, FileStep)>;
+
+/// The file that was changed last comes first: cells that went come back each beside those that were
+/// there.
+fn newest_first(files: &BTreeMap<Location, Steps>) -> Vec<(&Location, &Steps)> {
+    let mut ordered: Vec<_> = files.iter().collect();
+    ordered.sort_by_key(|(_, steps)| Reverse(steps.last().map(|(number, _)| *number)));
+    ordered
+}
 
 fn by_file(steps: &[(usize, FileStep)]) -> BTreeMap<Location, Steps> {
     let mut files: BTreeMap<Location, Steps> = BTreeMap::new();
@@ -138,15 +152,28 @@ fn by_file(steps: &[(usize, FileStep)]) -> BTreeMap<Location, Steps> {
 
 impl Parts {
     /// Where a file is and where its steps, taken back, lead.
-    async fn walk_back(&self, location: &Location, steps: &Steps) -> (State, Walked) {
+    async fn walk_back(
+        &self,
+        session: &str,
+        location: &Location,
+        steps: &Steps,
+    ) -> (State, Walked) {
+        let known = {
+            let table = self.review.table();
+            let text = table.ledger.current(location).cloned();
+            text.map(|text| (text, table.ledger.others_in(location, session)))
+        };
+        let shown = self.cells.now(location);
         let (vfs, location, steps) = (self.vfs.clone(), location.clone(), steps.clone());
         let walked = spawn_blocking(move || {
             if lies_elsewhere(&vfs, &location, &steps) {
                 // Nothing of what is there now is read, or it would be kept.
                 return stays(LIES_ELSEWHERE);
             }
-            let now = now_at(&vfs, &location, &steps);
-            let mut walked = walk(&now, &links(&vfs, &steps));
+            let now = now_at(&vfs, (&location, &shown), &steps);
+            let others = known.filter(|(text, _)| now.text() == Some(text));
+            let others = others.map(|(_, others)| others).unwrap_or_default();
+            let mut walked = walk(&now, &links(&vfs, &steps), &others);
             if walked.target == now && now.image().is_none() && vfs.is_behind(&location) {
                 walked.reason = walked.reason.or(Some(BEHIND));
             }
@@ -160,19 +187,24 @@ impl Parts {
 
     async fn restore_file(
         &self,
-        location: &Location,
+        (session, location): (&str, &Location),
         steps: &Steps,
         hunks: Hunks<'_>,
         restored: &mut Restored,
     ) {
-        let (now, walked) = self.walk_back(location, steps).await;
+        let (now, walked) = self.walk_back(session, location, steps).await;
         if walked.target == now {
             return self.sum_up(restored, location, steps, (false, walked.reason));
         }
-        let held = self.review.hold([location]);
-        let done = self.carry_back(location, (&now, &walked), &held, hunks).await;
+        let shown = self.cells.now(location);
+        let acted = match (&now, &walked.target) {
+            (State::Text(..), State::Text(..)) => &shown,
+            (_, _) => location,
+        };
+        let held = self.review.hold([acted]);
+        let done = self.carry_back(acted, (&now, &walked), &held, hunks).await;
         if done.is_ok() {
-            held.note_place(location);
+            held.note_place(acted);
         }
         drop(held);
         match done {
@@ -213,6 +245,8 @@ impl Parts {
 
     fn finish(&self, mut restored: Restored) -> Restored {
         self.publish();
+        restored.files.sort_unstable();
+        restored.conflicts.sort_by(|a, b| a.uri.cmp(&b.uri));
         restored.taken.sort_unstable();
         restored.rev = self.review.table().ledger.rev();
         restored
@@ -463,12 +497,15 @@ fn is_link(stood: &Stood) -> bool {
 }
 
 /// What stands at a file now, as its last step would see it.
-fn now_at(vfs: &Vfs, location: &Location, steps: &Steps) -> State {
+fn now_at(vfs: &Vfs, (location, shown): (&Location, &Location), steps: &Steps) -> State {
     let gone = steps.last().is_some_and(|(_, step)| step.after == Stood::Nothing);
-    let on_disk = |path: &Path| vfs.link_stat(path).is_ok();
     // The editor may still show the text of a file that is gone.
-    let gone = gone && !location.path().is_some_and(on_disk);
-    if let Some(open) = vfs.open_snapshot(location).filter(|_| !gone) {
+    let is_there = match location.path() {
+        Some(path) => vfs.link_stat(path).is_ok(),
+        None => vfs.is_open(shown),
+    };
+    let gone = gone && !is_there;
+    if let Some(open) = vfs.open_snapshot(shown).filter(|_| !gone) {
         return unread(vfs, location, steps).unwrap_or(State::Text(open.rope, None));
     }
     let Some(path) = location.path() else {

@@ -4,8 +4,10 @@
 //! Invariant: pure; what somebody else did to the file since stays, and where that is in the way the step
 //! stays too and the reason is told.
 
+use std::ops::Range;
+
 use review::take_back;
-use text::{ChangeSet, Rope};
+use text::{Bias, ChangeSet, Rope};
 use vfs::Image;
 
 /// What stands at a file.
@@ -44,14 +46,16 @@ pub struct Walked {
 }
 
 const WRITTEN_OVER: &str = "you wrote inside what the agent had changed; that place stays as it is";
+const BY_ANOTHER: &str = "another agent changed the same place since; that place stays as it is";
 const MADE_AND_CHANGED: &str = "it was changed since the agent made it, so it stays";
 const ANOTHER: &str = "there is another file of that name now; it stays";
 const DELETED: &str = "it was deleted since, and not by the agent; it stays deleted";
 const NO_TEXT: &str = "it is no text and was changed since; it stays as it is";
 const DROPPED: &str = "how it was before is not kept any more (see edits.history_mb)";
 
-/// Walks from `now` over steps, the newest first.
-pub fn walk(now: &State, links: &[Link]) -> Walked {
+/// Walks from `now` over steps, the newest first. In `others`, bytes of its text, other agents
+/// have a part.
+pub fn walk(now: &State, links: &[Link], others: &[Range<usize>]) -> Walked {
     let start = now.text().map_or(0, Rope::len_bytes);
     let mut walked =
         Walked { target: now.clone(), changes: ChangeSet::identity(start), reason: None };
@@ -59,7 +63,7 @@ pub fn walk(now: &State, links: &[Link]) -> Walked {
     let is_there = |link: &Link| now.is_like(&link.before) && !link.before.is_like(&link.after);
     let left = links.iter().rposition(is_there).map_or(0, |at| at + 1);
     for link in links.iter().skip(left) {
-        if !walked.step(link) {
+        if !walked.step(link, others) {
             break;
         }
     }
@@ -99,7 +103,7 @@ impl State {
 
 impl Walked {
     /// Takes one step back; whether older ones can be.
-    fn step(&mut self, link: &Link) -> bool {
+    fn step(&mut self, link: &Link, others: &[Range<usize>]) -> bool {
         let Link { before, after, wanted } = link;
         match (after, before, &self.target) {
             (State::Absent, State::Absent, _) => {}
@@ -128,9 +132,16 @@ impl Walked {
             (_, _, target) if target.is_like(before) => {}
             (State::Text(after, _), State::Text(before, _), State::Text(now, _)) => {
                 let diff = || ChangeSet::between(after, before);
-                let back = take_back(&wanted.clone().unwrap_or_else(diff), after, now);
+                let others: Vec<Range<usize>> = others.iter().map(|it| self.place(it)).collect();
+                let wanted = wanted.clone().unwrap_or_else(diff);
+                let back = take_back(&wanted, after, now, &others);
                 let text = back.changes.apply(now);
-                if !back.disputed.is_empty() {
+                let is_others = |at: &Range<usize>| {
+                    others.iter().any(|it| it.start <= at.end && at.start <= it.end)
+                };
+                if back.disputed.iter().any(is_others) {
+                    self.reason = Some(BY_ANOTHER);
+                } else if !back.disputed.is_empty() {
                     self.reason = Some(WRITTEN_OVER);
                 }
                 let changed = !back.changes.is_identity();
@@ -143,6 +154,12 @@ impl Walked {
             (_, _, _) => self.reason = Some(NO_TEXT),
         }
         true
+    }
+
+    /// Where a place of the text there was is in the text walked to.
+    fn place(&self, range: &Range<usize>) -> Range<usize> {
+        let map = |at, bias| self.changes.map_pos(at, bias);
+        map(range.start, Bias::Left)..map(range.end, Bias::Right)
     }
 
     fn stop(&mut self, reason: &'static str) -> bool {

@@ -31,6 +31,7 @@ struct Awaited {
     after: Rope,
     origin: Origin,
     review: ReviewPolicy,
+    undo: Option<Undo>,
 }
 
 impl Review {
@@ -73,8 +74,11 @@ impl Held {
             (Some(before), Some(after)) => {
                 let outcome =
                     table.found_changed(&vfs, location, (before, after), (origin, review));
-                if let (FoundOutcome::Pending, Some(undo)) = (&outcome, undo) {
-                    table.commands.keep_undo(location, undo);
+                match (&outcome, table.commands.awaited.get_mut(location)) {
+                    (FoundOutcome::Pending, _) => table.commands.keep_undo(location, undo),
+                    // Once the editor shows it.
+                    (_, Some(awaited)) => awaited.undo = undo,
+                    (_, None) => {}
                 }
                 outcome
             }
@@ -111,7 +115,8 @@ impl Commands {
     }
 
     /// Changes of one command after the other go back together.
-    fn keep_undo(&mut self, location: &Location, mut undo: Undo) {
+    fn keep_undo(&mut self, location: &Location, undo: Option<Undo>) {
+        let Some(mut undo) = undo else { return };
         let earlier = self.undo.get(location).and_then(|it| it.entries.first());
         if let (Some(earlier), Some(entry)) = (earlier, undo.entries.first_mut())
             && earlier.after == entry.before
@@ -211,6 +216,7 @@ impl Table {
 
     /// A change that was waited for is there, and may be accepted already.
     fn accept_awaited(&mut self, location: &Location, awaited: &Awaited) {
+        self.commands.keep_undo(location, awaited.undo.clone());
         match awaited.review {
             ReviewPolicy::AfterTurn | ReviewPolicy::Blocking => {}
             ReviewPolicy::Auto => {
@@ -286,7 +292,7 @@ impl Table {
             }
             if !reloaded {
                 let origin = origin.clone();
-                let awaited = Awaited { before, after, origin, review };
+                let awaited = Awaited { before, after, origin, review, undo: None };
                 self.commands.awaited.insert(location.clone(), awaited);
                 return match open.is_unsaved() {
                     true => FoundOutcome::Unsaved,

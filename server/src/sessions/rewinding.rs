@@ -201,7 +201,8 @@ impl Sessions {
         let task = async move {
             let numbered = if scope == Scope::Conversation { Vec::new() } else { steps.clone() };
             if run == Run::Dry {
-                let Restored { files, conflicts, .. } = editor.would_restore(&numbered).await;
+                let Restored { files, conflicts, .. } =
+                    editor.would_restore(&session.shared.id, &numbered).await;
                 return RestoreResult { files, conflicts, undo_token: None };
             }
             let shared = &session.shared;

@@ -16,8 +16,9 @@ pub struct Back {
 }
 
 /// What takes a change back out of `now`. `wanted` undoes the change in the text just after it, which
-/// was `after`; `now` came out of that.
-pub fn take_back(wanted: &ChangeSet, after: &Rope, now: &Rope) -> Back {
+/// was `after`; `now` came out of that. What stands in `others`, bytes of `now`, is of another
+/// author's like the change: where it goes on in the line that the change is in, both are one text.
+pub fn take_back(wanted: &ChangeSet, after: &Rope, now: &Rope, others: &[Range<usize>]) -> Back {
     let len = now.len_bytes();
     if after.len_bytes() == wanted.len_before() && wanted.apply(after) == *now {
         return Back { changes: ChangeSet::identity(len), disputed: Vec::new() };
@@ -26,7 +27,13 @@ pub fn take_back(wanted: &ChangeSet, after: &Rope, now: &Rope) -> Back {
     let mut edits: Vec<Edit> = Vec::new();
     let mut disputed = Vec::new();
     for edit in wanted.edits() {
-        let near = since.placed().find(|(other, _)| meets(&other.range, &edit.range));
+        let goes_on = |other: &Edit, at: &Range<usize>| {
+            let is_others = others.iter().any(|it| it.start <= at.end && at.start <= it.end);
+            is_others && touches(other, &edit.range, after)
+        };
+        let near = since
+            .placed()
+            .find(|(other, at)| meets(&other.range, &edit.range) || goes_on(other, at));
         let Some((other, _)) = near else {
             let own = ChangeSet::new(after.len_bytes(), vec![edit.clone()]);
             match own.ok().and_then(|own| own.rebase(&since).ok()) {
@@ -57,6 +64,20 @@ fn meets(other: &Range<usize>, own: &Range<usize>) -> bool {
         (false, true) => other.start < own.start && own.start < other.end,
         (false, false) => other.start < own.end && own.start < other.end,
     }
+}
+
+/// Whether an edit of somebody else's begins where one of ours ends, or ends where it begins, within a
+/// line.
+fn touches(other: &Edit, own: &Range<usize>, text: &Rope) -> bool {
+    let is_in_line = |at: usize| {
+        at.checked_sub(1).and_then(|it| text.get_byte(it)).is_some_and(|it| it != b'\n')
+    };
+    let before = other.range.end == own.start
+        && match other.text.as_bytes().last() {
+            Some(last) => *last != b'\n',
+            None => is_in_line(other.range.start),
+        };
+    before || (other.range.start == own.end && is_in_line(own.end))
 }
 
 fn place(since: &ChangeSet, range: &Range<usize>) -> Range<usize> {

@@ -60,6 +60,8 @@ pub struct Ledger<F> {
     pub(crate) moves: BTreeMap<F, Move<F>>,
     pub(crate) decided_moves: Vec<DecidedMove<F>>,
     pub(crate) rev: u64,
+    /// Files in which hunks ended in doubt since that was last asked.
+    doubted: BTreeSet<F>,
 }
 
 impl<F> Default for Ledger<F> {
@@ -71,6 +73,7 @@ impl<F> Default for Ledger<F> {
             moves: BTreeMap::new(),
             decided_moves: Vec::new(),
             rev: 0,
+            doubted: BTreeSet::new(),
         }
     }
 }
@@ -114,6 +117,17 @@ impl<F: Ord + Clone> Ledger<F> {
     /// Whether a file has pending hunks beside that of its move.
     pub fn is_text_pending(&self, file: &F) -> bool {
         self.files.get(file).is_some_and(File::is_pending)
+    }
+
+    /// Where in a file's current text changes are pending in which other sessions have a part.
+    pub fn others_in(&self, file: &F, session: &str) -> Vec<Range<usize>> {
+        let Some(found) = self.files.get(file) else { return Vec::new() };
+        let of_others = |id: &HunkId| {
+            let origin = found.origins.get(id);
+            origin.is_some_and(|it| it.session != session || !it.others.is_empty())
+        };
+        let pieces = found.pieces.iter().filter(|piece| of_others(&piece.hunk));
+        pieces.map(|piece| piece.now.clone()).collect()
     }
 
     /// Files with pending hunks, in order.
@@ -189,6 +203,7 @@ impl<F: Ord + Clone> Ledger<F> {
         let Some(found) = self.files.get_mut(file) else { return Edited::Moved };
         if !hunks.is_empty() {
             found.let_stay(hunks);
+            self.doubted.insert(file.clone());
         }
         let edited = found.person_edit(changes);
         if edited == Edited::Hunks || !hunks.is_empty() {
@@ -196,6 +211,11 @@ impl<F: Ord + Clone> Ledger<F> {
             return Edited::Hunks;
         }
         edited
+    }
+
+    /// Takes the files in which hunks are pending no more because their place or author is in doubt.
+    pub fn take_doubted(&mut self) -> BTreeSet<F> {
+        std::mem::take(&mut self.doubted)
     }
 
     /// A file goes by another name from now on; whether it was known, and the other name was not.

@@ -27,7 +27,7 @@ fn link(before: State, after: State) -> Link {
 
 #[track_caller]
 fn check(now: State, links: &[Link], target: State, reason: Option<&str>) {
-    let walked = walk(&now, links);
+    let walked = walk(&now, links, &[]);
     assert_eq!(walked.target, target);
     assert_eq!(walked.reason, reason);
     if let (Some(now), Some(target)) = (now.text(), target.text())
@@ -104,6 +104,21 @@ fn the_very_place_of_a_step_is_used_where_it_is_known() {
         after: State::Text(forward.apply(&before), None),
         wanted: Some(forward.invert(&before)),
     };
-    let walked = walk(&text("a\na\n"), &[known]);
+    let walked = walk(&text("a\na\n"), &[known], &[]);
     assert_eq!(walked.changes.edits(), [text::Edit::new(2..2, "a\n")]);
+}
+
+#[test]
+fn what_another_agent_made_of_a_place_stays_with_it() {
+    let steps = [
+        link(text("one\n\u{20}x\n"), text("ONE\n\u{20}x\n")),
+        link(text("one\n"), text("one\n x\n")),
+    ];
+    let now = text("ONE and more\n x\n");
+    let others = std::slice::from_ref(&(3..12));
+    let walked = walk(&now, &steps, others);
+    assert_eq!(walked.target, text("ONE and more\n"));
+    assert_eq!(walked.reason, Some(BY_ANOTHER));
+    let walked = walk(&now, &steps, &[]);
+    assert_eq!((walked.target, walked.reason), (text("one and more\n"), None));
 }

@@ -9,7 +9,7 @@ const F: &str = "f";
 fn check_back(before: &str, after: &str, now: &str, expected: &str, disputed: usize) {
     let rope = Rope::from_str;
     let wanted = ChangeSet::whole(&rope(after), before);
-    let back = take_back(&wanted, &rope(after), &rope(now));
+    let back = take_back(&wanted, &rope(after), &rope(now), &[]);
     assert_eq!(back.changes.apply(&rope(now)), expected);
     assert_eq!(back.disputed.len(), disputed, "{back:?}");
 }
@@ -25,6 +25,36 @@ fn a_change_goes_and_what_was_typed_stays() {
     check_back("a\nb\nc\n", "AAAA\nb\nC\n", "AA_AA\nb\nC\n", "AA_AA\nb\nc\n", 1);
     // They deleted a line that the agent had changed.
     check_back("a\nb\nc\n", "a\nBBB\nc\n", "a\nc\n", "a\nc\n", 1);
+}
+
+/// As `check_back`, where all that is not as after the change is another agent's.
+#[track_caller]
+fn check_beside(before: &str, after: &str, now: &str, expected: &str, disputed: usize) {
+    let rope = Rope::from_str;
+    let wanted = ChangeSet::whole(&rope(after), before);
+    let since = ChangeSet::between(&rope(after), &rope(now));
+    let others: Vec<_> = since.placed().map(|(_, at)| at).collect();
+    let back = take_back(&wanted, &rope(after), &rope(now), &others);
+    assert_eq!(back.changes.apply(&rope(now)), expected);
+    assert_eq!(back.disputed.len(), disputed, "{back:?}");
+}
+
+#[test]
+fn where_another_agent_went_on_in_the_line_all_of_it_stays() {
+    let (before, after) = ("one\ntwo\nthree\n", "one\nTWO\nthree\n");
+    for now in ["one\nTWO and more\nthree\n", "one\nmore TWO\nthree\n"] {
+        check_beside(before, after, now, now, 1);
+        // The person's own words stay, and the change goes.
+        check_back(before, after, now, &now.replace("TWO", "two"), 0);
+    }
+    let now = "f(a_and_b)";
+    check_beside("f(a, b)", "f(a)", now, now, 1);
+    let now = "one\nTWO!";
+    check_beside("one\ntwo", "one\nTWO", now, now, 1);
+    // Lines of their own beside it are no part of it, nor are other words of the line.
+    check_beside(before, after, "one\nTWO\nmore\nthree\n", "one\ntwo\nmore\nthree\n", 0);
+    check_beside("x\n", "x\n- a\n", "x\n- a\n- b\n", "x\n- b\n", 0);
+    check_beside("a b c\n", "A b c\n", "A b C\n", "a b C\n", 0);
 }
 
 /// A document with its ledger, and each change of the agent's: what undoes it, and the text after it.
@@ -60,7 +90,7 @@ impl Desk {
         let mut changes = ChangeSet::identity(self.text.len_bytes());
         let mut whole = true;
         for (wanted, after) in self.made.drain(nth..).rev() {
-            let back = take_back(&wanted, &after, &self.text);
+            let back = take_back(&wanted, &after, &self.text, &[]);
             whole &= back.disputed.is_empty();
             self.text = back.changes.apply(&self.text);
             changes = changes.compose(back.changes);

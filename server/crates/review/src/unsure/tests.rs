@@ -55,3 +55,14 @@ fn an_edit_of_ours_that_counts_as_failed_is_not_made_again() {
     check_unsure("a line b", (0, 0, "§1§"), "§1§a line b");
     check_unsure("a line b", (2, 7, "line"), "a line b");
 }
+
+#[test]
+fn a_file_with_a_hunk_in_doubt_is_named_once() {
+    let mut desk = Desk::new("a line b\nline\n");
+    desk.agent("line", "AGENT");
+    desk.ledger.reopened(&F, &Rope::from_str("new\na AGENT b\nline\n"));
+    assert!(desk.ledger.take_doubted().is_empty(), "it is where it was");
+    desk.ledger.reopened(&F, &Rope::from_str("new\na #line# b\nline\n"));
+    assert_eq!(desk.ledger.take_doubted().into_iter().collect::<Vec<_>>(), [F]);
+    assert!(desk.ledger.take_doubted().is_empty());
+}
