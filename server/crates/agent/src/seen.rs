@@ -116,8 +116,7 @@ impl Seen {
         let Some(view) = views.get(&self.real(location)) else { return Sight::Never };
         let lines = whole_lines(now, range);
         let (first, last) = line_numbers(now, &lines);
-        let same = view.text.is_instance(now) || view.text == *now;
-        if same {
+        if text::is_same(&view.text, now) {
             return if contains(&view.ranges, &lines, now) {
                 Sight::Fresh
             } else {
@@ -167,7 +166,7 @@ impl Seen {
 
 /// A view of an older text, carried over to `text`: only lines that did not change stay seen.
 fn carried(view: View, text: &Rope) -> View {
-    if view.text == *text {
+    if text::is_same(&view.text, text) {
         return View { text: text.clone(), ranges: view.ranges };
     }
     let changes = ChangeSet::between(&view.text, text);

@@ -22,6 +22,13 @@ impl ChangeSet {
     }
 }
 
+/// Whether two texts are equal; cheap where the ropes share their storage.
+pub fn is_same(a: &Rope, b: &Rope) -> bool {
+    let len = a.len_bytes();
+    let (old, new) = (a.chunks().map(str::as_bytes), b.chunks().map(str::as_bytes));
+    a.is_instance(b) || (len == b.len_bytes() && common_start(old, new) == len)
+}
+
 enum After<'a> {
     Text(&'a str),
     Rope(&'a Rope),

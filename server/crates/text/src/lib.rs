@@ -17,6 +17,7 @@ pub mod position;
 pub mod verify;
 
 pub use arrival::Arrival;
+pub use between::is_same;
 pub use changeset::{Bias, ChangeError, ChangeSet, Edit, Overlap};
 pub use lines::{LineEnding, LineEndings, in_endings_of, to_ending};
 pub use position::{LineBreaks, Position, Unit, has_lone_cr, offset_at, position_at};

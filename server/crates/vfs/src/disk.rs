@@ -122,6 +122,41 @@ pub(crate) fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether a regular file holds exactly these bytes, which come in pieces; read no further than they agree.
+pub(crate) fn holds<'a>(path: &Path, expected: impl Iterator<Item = &'a [u8]>) -> io::Result<bool> {
+    /// Read at a time: what stays near the processor.
+    const PIECE: usize = 128 << 10;
+    let (mut file, _) = open_regular(path)?;
+    let mut buffer = vec![0; PIECE];
+    let (mut start, mut end) = (0, 0);
+    for mut part in expected {
+        while !part.is_empty() {
+            if start == end {
+                (start, end) = (0, read_some(&mut file, &mut buffer)?);
+                if end == 0 {
+                    return Ok(false);
+                }
+            }
+            let len = part.len().min(end - start);
+            if part[..len] != buffer[start..start + len] {
+                return Ok(false);
+            }
+            start += len;
+            part = &part[len..];
+        }
+    }
+    Ok(start == end && read_some(&mut file, &mut buffer)? == 0)
+}
+
+fn read_some(file: &mut fs::File, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match file.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
 /// The first bytes of a regular file, at most `most` of them.
 pub(crate) fn read_head(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let (file, _) = open_regular(path)?;

@@ -254,7 +254,7 @@ impl Vfs {
     ) -> HashMap<PathBuf, Arc<Copy>> {
         let open: BTreeSet<PathBuf> = self.open_texts().into_iter().filter_map(real_of).collect();
         let wanted = |(path, stamp): &(&Path, Stamp)| {
-            stamp.len <= MAX_COPY && in_index(indexes, path, stamp).is_none()
+            stamp.len <= MAX_COPY && !indexes.iter().any(|it| it.is_unchanged(path, stamp))
         };
         let wanted: Vec<(&Path, Stamp)> = census.readable().filter(wanted).collect();
         let is_used = |path: &Path| open.contains(path) || in_use.contains(path);

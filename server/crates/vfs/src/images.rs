@@ -8,7 +8,6 @@ use std::path::Path;
 
 use text::Rope;
 
-use crate::snapshot::hash_bytes;
 use crate::store::Vfs;
 use crate::transaction::Image;
 use crate::transaction::plan::{Node, text_of};
@@ -56,10 +55,12 @@ impl Vfs {
     pub fn standing(&self, path: &Path) -> io::Result<Option<Standing>> {
         let Some(node) = Node::read(path)? else { return Ok(None) };
         let text = match &node {
-            Node::File { bytes, .. } => text_of(bytes).map(|it| Rope::from_str(&it.text)),
+            Node::File { content, .. } => {
+                text_of(content.bytes()).map(|it| Rope::from_str(&it.text))
+            }
             Node::Symlink { .. } => None,
         };
-        Ok(Some(Standing { image: node.image(|bytes| Ok(hash_bytes(bytes)))?, text }))
+        Ok(Some(Standing { image: node.image(|content| Ok(content.hash()))?, text }))
     }
 
     /// The text of an image; `None` for a link and for bytes that are no text.

@@ -1,19 +1,22 @@
 //! Before-images, kept by content, and the record of a transaction under way.
 //!
-//! A blob is on disk, synced, before the file it is the image of is touched. The record of a transaction is locked
-//! while its process lives, so that another may undo what a dead one left half done.
+//! A blob is on disk, synced, before the file it is the image of is touched. The image of what a file becomes may be
+//! synced later, under a name that says so: until then a power cut can damage it, and nothing is taken back with it
+//! unseen. The record of a transaction is locked while its process lives, so that another may undo what a dead one
+//! left half done.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use crate::images::Pruned;
 use crate::snapshot::hash_bytes;
 use crate::state;
+use crate::transaction::content::Content;
 use crate::transaction::{Owned, Undo};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +31,10 @@ pub(crate) struct Disk {
     dir: PathBuf,
     /// Bytes kept since images were last dropped.
     fresh: AtomicU64,
+    /// Images that this process wrote and did not sync yet.
+    unsettled: Mutex<HashSet<[u8; 32]>>,
+    /// Held while one is synced and given its name.
+    settling: Mutex<()>,
 }
 
 /// The record of a transaction under way; gone when it ends well.
@@ -67,29 +74,70 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 impl Journal {
     pub fn new(state_dir: Option<PathBuf>) -> Journal {
         match state_dir {
-            Some(dir) => Journal::Disk(Disk { dir, fresh: AtomicU64::new(0) }),
+            Some(dir) => Journal::Disk(Disk {
+                dir,
+                fresh: AtomicU64::new(0),
+                unsettled: Mutex::default(),
+                settling: Mutex::default(),
+            }),
             None => Journal::Memory(Mutex::default()),
         }
     }
 
-    /// Keeps `bytes`; on return they survive a crash.
+    /// Keeps `bytes`; on return they survive a power cut.
     pub fn keep(&self, bytes: &[u8]) -> io::Result<[u8; 32]> {
         let hash = hash_bytes(bytes);
+        self.keep_named(hash, bytes)?;
+        Ok(hash)
+    }
+
+    /// As [`Journal::keep`].
+    pub fn keep_content(&self, content: &Content) -> io::Result<[u8; 32]> {
+        let hash = content.hash();
+        self.keep_named(hash, content.bytes())?;
+        Ok(hash)
+    }
+
+    /// Keeps what the caller is about to write elsewhere too. On return it survives the end of the process; it
+    /// survives a power cut once [`Journal::settle`] is done.
+    pub fn keep_soon(&self, content: &Content) -> io::Result<[u8; 32]> {
+        let (hash, bytes) = (content.hash(), content.bytes());
+        match self {
+            Journal::Memory(_) => self.keep_named(hash, bytes)?,
+            Journal::Disk(disk) => disk.keep_soon(hash, bytes)?,
+        }
+        Ok(hash)
+    }
+
+    /// Whether all that is kept survives a power cut.
+    pub fn is_settled(&self) -> bool {
+        match self {
+            Journal::Memory(_) => true,
+            Journal::Disk(disk) => disk.unsettled().is_empty(),
+        }
+    }
+
+    /// Makes all that is kept survive a power cut. Blocks on the disk.
+    pub fn settle(&self) {
+        let Journal::Disk(disk) = self else { return };
+        let unsettled: Vec<[u8; 32]> = disk.unsettled().iter().copied().collect();
+        for hash in unsettled {
+            if let Err(error) = disk.settle(hash) {
+                // It is written anew when it is needed as a before-image.
+                tracing::debug!(image = %hex(&hash), %error, "an image is not synced");
+            }
+        }
+    }
+
+    fn keep_named(&self, hash: [u8; 32], bytes: &[u8]) -> io::Result<()> {
         match self {
             Journal::Memory(blobs) => {
                 let mut blobs = blobs.lock().unwrap_or_else(PoisonError::into_inner);
                 blobs.entry(hash).or_insert_with(|| bytes.to_vec());
+                Ok(())
             }
-            Journal::Disk(Disk { dir, fresh }) => {
-                let path = blob_path(dir, hash);
-                if used_now(&path, bytes.len() as u64) {
-                    return Ok(hash);
-                }
-                state::write_private(&path, bytes)?;
-                fresh.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-            }
+            Journal::Disk(disk) => disk.keep(hash, bytes),
         }
-        Ok(hash)
     }
 
     /// The bytes kept under `hash`.
@@ -100,7 +148,14 @@ impl Journal {
                 blobs.get(&hash).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
             }
             Journal::Disk(Disk { dir, .. }) => {
-                let bytes = fs::read(blob_path(dir, hash))?;
+                let path = blob_path(dir, hash);
+                let bytes = match fs::read(&path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        // It may get its last name between the two looks.
+                        fs::read(unsettled_path(&path)).or_else(|_| fs::read(&path))?
+                    }
+                    other => other?,
+                };
                 if hash_bytes(&bytes) != hash {
                     return Err(io::Error::new(
                         io::ErrorKind::InvalidData,
@@ -138,7 +193,7 @@ impl Journal {
     /// Drops the images used longest ago until no more than `limit` bytes are left. Those in
     /// `needed`, of transactions under way and of the last minute stay in any case.
     pub fn prune(&self, limit: u64, needed: &HashSet<[u8; 32]>) -> io::Result<Pruned> {
-        let Journal::Disk(Disk { dir, fresh }) = self else { return Ok(Pruned::default()) };
+        let Journal::Disk(Disk { dir, fresh, .. }) = self else { return Ok(Pruned::default()) };
         fresh.store(0, Ordering::Relaxed);
         let Some(_lock) = state::lock(&dir.join("blobs.lock"))? else {
             // Another process is at it.
@@ -166,7 +221,7 @@ impl Journal {
             }
             // Looked at again: it may have been used since.
             let used = fs::metadata(&path).and_then(|it| it.modified());
-            if needed.contains(&path) || used.map_or(true, |used| used > young) {
+            if needed.contains(&path.with_extension("")) || used.map_or(true, |used| used > young) {
                 continue;
             }
             fs::remove_file(&path)?;
@@ -197,6 +252,60 @@ impl Journal {
     pub fn unlogged(&self, owner: &str) -> Vec<Dead> {
         let Journal::Disk(Disk { dir, .. }) = self else { return Vec::new() };
         take_all(dir, UNLOGGED, |it| it.owned.as_ref().is_some_and(|it| it.owner == owner))
+    }
+}
+
+impl Disk {
+    fn keep(&self, hash: [u8; 32], bytes: &[u8]) -> io::Result<()> {
+        let path = blob_path(&self.dir, hash);
+        // Without one of ours, a file of that other name may be from before a power cut.
+        let is_unsettled = self.unsettled().contains(&hash);
+        if is_unsettled && self.settle(hash).is_ok() {
+            return Ok(());
+        }
+        if used_now(&path, bytes.len() as u64) {
+            return Ok(());
+        }
+        state::write_private(&path, bytes)?;
+        self.fresh.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        // None is the rule.
+        let _ = fs::remove_file(unsettled_path(&path));
+        Ok(())
+    }
+
+    fn keep_soon(&self, hash: [u8; 32], bytes: &[u8]) -> io::Result<()> {
+        let path = blob_path(&self.dir, hash);
+        let unsettled = unsettled_path(&path);
+        let len = bytes.len() as u64;
+        let is_ours = self.unsettled().contains(&hash);
+        if used_now(&path, len) || (is_ours && used_now(&unsettled, len)) {
+            return Ok(());
+        }
+        state::write_private_unsynced(&unsettled, bytes)?;
+        self.fresh.fetch_add(len, Ordering::Relaxed);
+        self.unsettled().insert(hash);
+        Ok(())
+    }
+
+    /// Syncs an image and gives it its last name.
+    fn settle(&self, hash: [u8; 32]) -> io::Result<()> {
+        let _settling = self.settling.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.unsettled().contains(&hash) {
+            // Somebody else has done it meanwhile.
+            return Ok(());
+        }
+        let path = blob_path(&self.dir, hash);
+        let unsettled = unsettled_path(&path);
+        let settled = File::open(&unsettled)
+            .and_then(|file| file.sync_all())
+            .and_then(|()| fs::rename(&unsettled, &path))
+            .and_then(|()| state::sync_dir(path.parent().unwrap_or(&self.dir)));
+        self.unsettled().remove(&hash);
+        settled
+    }
+
+    fn unsettled(&self) -> MutexGuard<'_, HashSet<[u8; 32]>> {
+        self.unsettled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -262,6 +371,11 @@ fn blob_path(dir: &Path, hash: [u8; 32]) -> PathBuf {
     dir.join("blobs").join(&name[..2]).join(&name[2..])
 }
 
+/// What an image is called as long as it is not synced.
+fn unsettled_path(path: &Path) -> PathBuf {
+    path.with_extension("new")
+}
+
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
@@ -269,3 +383,6 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         out
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,7 @@ mod journal;
 mod lines;
 mod location;
 mod raw;
+mod readings;
 mod roots;
 mod search;
 mod secrets;

@@ -58,13 +58,16 @@ fn apply_utf8(
     before: &str,
     changes: &ChangeSet,
 ) -> Result<(), Unencodable> {
-    let mut map = Utf8Map::new(body);
+    // Offsets in text without damage are offsets in its bytes.
+    let is_plain = std::ptr::eq(body, before.as_bytes()) || body == before.as_bytes();
+    let mut map = (!is_plain).then(|| Utf8Map::new(body));
+    let mut raw_offset = |at| map.as_mut().map_or(at, |map| map.raw_offset(at));
     let mut copied = 0;
     let mut line = LineCounter::default();
     for edit in changes.edits() {
         let (range, inserted) = trimmed(before, edit);
-        let start = map.raw_offset(range.start);
-        let end = map.raw_offset(range.end);
+        let start = raw_offset(range.start);
+        let end = raw_offset(range.end);
         out.extend_from_slice(&body[copied..start]);
         copied = end;
         line.skip_to(before, range.start);

@@ -105,14 +105,24 @@ pub fn read_log_from(path: &Path, offset: u64) -> io::Result<Log> {
 
 /// Writes a private file as a whole, synced, by way of a temporary one; folders are made.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = written(path, bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    sync_dir(path.parent().unwrap_or(Path::new("/")))
+}
+
+/// As [`write_private`], but what a power cut leaves of it is not known.
+pub(crate) fn write_private_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    written(path, bytes)?.persist(path).map(|_| ()).map_err(|error| error.error)
+}
+
+fn written(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     private_dir(parent)?;
     let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(parent)?;
     file.write_all(bytes)?;
     file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    sync_dir(parent)
+    Ok(file)
 }
 
 /// The bytes of a private file; `None` when there is none.

@@ -23,6 +23,7 @@ use crate::format::{Decoded, Format, decode, decode_as};
 use crate::found::Stamp;
 use crate::journal::Journal;
 use crate::location::Location;
+use crate::readings::Readings;
 use crate::snapshot::{LineRange, ReadError, Snapshot, Source};
 use crate::{binary, encoding, lines, suggest};
 
@@ -47,6 +48,7 @@ pub struct Vfs(Arc<Shared>);
 struct Shared {
     state: Mutex<State>,
     journal: Journal,
+    readings: Readings,
     pub(crate) lists: crate::search::FileLists,
     commands: crate::found::Commands,
 }
@@ -92,6 +94,7 @@ impl Vfs {
                 generations: BTreeMap::new(),
             }),
             journal: Journal::new(options.state_dir),
+            readings: Readings::default(),
             lists: crate::search::FileLists::default(),
             commands: crate::found::Commands::default(),
         }))
@@ -342,13 +345,26 @@ impl Vfs {
 
     /// The text of a file as the disk has it, whatever a buffer says.
     pub fn disk_snapshot(&self, path: &Path) -> Result<Snapshot, ReadError> {
-        let (bytes, stat) = self.read_text_bytes(path)?;
+        let stat = self.text_stat(path)?;
+        if let Ok(Some(known)) = self.readings().current(path) {
+            return Ok(Snapshot {
+                location: Location::disk(path),
+                rope: known.rope,
+                source: Source::Disk,
+                format: known.format,
+                read_only: stat.read_only,
+                damaged: false,
+                hash: known.hash,
+            });
+        }
+        let bytes =
+            disk::read_bytes(path, MAX_TEXT).map_err(|error| self.read_error(path, error))?;
         let detected = encoding::detect(&bytes);
         if let Some(what) = binary::sniff(&bytes, detected) {
             return Err(ReadError::Binary { path: path.to_owned(), what, len: stat.len });
         }
         let decoded = decode_as(bytes, detected);
-        Ok(Snapshot {
+        let read = Snapshot {
             location: Location::disk(path),
             rope: Rope::from_str(&decoded.text),
             source: Source::Disk,
@@ -356,10 +372,13 @@ impl Vfs {
             read_only: stat.read_only,
             damaged: decoded.damaged,
             hash: Arc::new(OnceLock::new()),
-        })
+        };
+        self.readings().keep(path, &read);
+        Ok(read)
     }
 
-    fn read_text_bytes(&self, path: &Path) -> Result<(Vec<u8>, FileStat), ReadError> {
+    /// The stat of a file that may be read as a whole.
+    fn text_stat(&self, path: &Path) -> Result<FileStat, ReadError> {
         let stat = disk::stat(path).map_err(|error| self.read_error(path, error))?;
         match stat.kind {
             FileKind::File => {}
@@ -375,9 +394,7 @@ impl Vfs {
                 max: MAX_TEXT,
             });
         }
-        let bytes =
-            disk::read_bytes(path, MAX_TEXT).map_err(|error| self.read_error(path, error))?;
-        Ok((bytes, stat))
+        Ok(stat)
     }
 
     fn read_error(&self, path: &Path, error: io::Error) -> ReadError {
@@ -480,6 +497,10 @@ impl Vfs {
 
     pub(crate) fn journal(&self) -> &Journal {
         &self.0.journal
+    }
+
+    pub(crate) fn readings(&self) -> &Readings {
+        &self.0.readings
     }
 
     pub(crate) fn commands(&self) -> &crate::found::Commands {

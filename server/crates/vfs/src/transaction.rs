@@ -4,6 +4,7 @@
 //! caller saw once more, and each file is replaced by a rename in its own folder. A failure puts back what was done.
 
 mod apply;
+pub(crate) mod content;
 pub(crate) mod plan;
 
 use std::path::{Path, PathBuf};
@@ -167,7 +168,7 @@ fn names(paths: &[PathBuf]) -> String {
 impl Vfs {
     /// Carries out a transaction on closed files. An error of kind `Exists`, `Changed` and so on has changed nothing.
     pub fn commit(&self, ops: Vec<DiskOp>) -> Result<Committed, CommitError> {
-        self.write(|| plan::Plan::of(ops), None).map(|(done, _)| done)
+        self.commit_owned(ops, None).map(|(done, _)| done)
     }
 
     /// As `commit`, and remembered until the receipt is dropped: `owner` logs it, as `name`.
@@ -176,8 +177,28 @@ impl Vfs {
         ops: Vec<DiskOp>,
         (owner, name): (&str, &str),
     ) -> Result<(Committed, Receipt), CommitError> {
-        let done = self.write(|| plan::Plan::of(ops), Some((owner, name)));
+        let done = self.commit_owned(ops, Some((owner, name)));
         done.map(|(done, intent)| (done, Receipt(intent)))
+    }
+
+    fn commit_owned(
+        &self,
+        ops: Vec<DiskOp>,
+        owner: Option<(&str, &str)>,
+    ) -> Result<(Committed, Option<Intent>), CommitError> {
+        let edit = match ops.as_slice() {
+            [DiskOp::Edit { path, base_hash, changes }] => {
+                Some((path.clone(), *base_hash, changes.clone()))
+            }
+            _ => None,
+        };
+        let (done, intent) = self.write(|| plan::Plan::of(ops, self.readings()), owner)?;
+        if let (Some((path, before, changes)), [Touched { hash: Some(after), .. }]) =
+            (edit, done.touched.as_slice())
+        {
+            self.readings().edited(&path, before, &changes, *after);
+        }
+        Ok((done, intent))
     }
 
     /// What took place for this owner and was not logged, because its process died just then; oldest first.
@@ -206,7 +227,16 @@ impl Vfs {
         for touched in done.iter().flat_map(|(it, _)| &it.touched) {
             self.note_write(&touched.real);
         }
+        self.settle_images();
         done
+    }
+
+    /// Has images that are not synced yet synced by a thread of its own; nothing waits for it.
+    fn settle_images(&self) {
+        if !self.journal().is_settled() {
+            let vfs = self.clone();
+            std::thread::spawn(move || vfs.journal().settle());
+        }
     }
 
     /// Takes back what processes that died in the middle of a transaction left half done. Paths changed since by

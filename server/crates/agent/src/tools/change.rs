@@ -294,7 +294,7 @@ pub fn moved_on(
     base: &Snapshot,
     fits: impl FnOnce(&Rope) -> Option<ChangeSet>,
 ) -> Option<Failure> {
-    let then = cx.session.seen.text(&base.location).filter(|it| *it != base.rope)?;
+    let then = cx.session.seen.text(&base.location).filter(|it| !text::is_same(it, &base.rope))?;
     let found = fits(&then)?;
     let (first, last) = (found.edits().first()?, found.edits().last()?);
     let range = first.range.start..last.range.end;

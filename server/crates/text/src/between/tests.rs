@@ -63,3 +63,16 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn sameness_is_equality(a in "[ab\r\n]{0,6}", b in "[ab\r\n]{0,6}", times in 1..900_usize, at in 0..6_usize) {
+        let (long, other) = (Rope::from_str(&a.repeat(times)), Rope::from_str(&b.repeat(times)));
+        prop_assert_eq!(crate::is_same(&long, &other), long == other);
+        let mut edited = long.clone();
+        edited.insert(at.min(edited.len_chars()), "b");
+        prop_assert_eq!(crate::is_same(&long, &edited), long == edited);
+        edited.remove(at.min(long.len_chars())..at.min(long.len_chars()) + 1);
+        prop_assert!(crate::is_same(&long, &edited));
+    }
+}

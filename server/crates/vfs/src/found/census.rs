@@ -3,11 +3,13 @@
 //! A census holds no content. Two of them tell which files may differ; times of files that changed just before a
 //! census tell nothing, which `young` says.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 
 use crate::search::{FileLists, IGNORE_FILES, List, path_order, threads};
 
@@ -28,19 +30,24 @@ pub(crate) struct Stamp {
 impl Stamp {
     /// Of the regular file at `path`; links are not followed.
     pub fn at(path: &Path) -> Option<Stamp> {
-        let metadata = std::fs::symlink_metadata(path).ok()?;
-        metadata.is_file().then(|| Stamp::of(&metadata))
+        Stamp::below(CWD, path.as_os_str().as_bytes())
     }
 
-    fn of(metadata: &Metadata) -> Stamp {
+    /// As [`Stamp::at`], of a path below an open folder.
+    fn below(folder: impl AsFd, name: &[u8]) -> Option<Stamp> {
+        let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| Stamp::of(&stat))
+    }
+
+    fn of(stat: &Stat) -> Stamp {
         let time =
-            |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+            |seconds: i64, nanos: u64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
         Stamp {
-            modified: time(metadata.mtime(), metadata.mtime_nsec()),
-            changed: time(metadata.ctime(), metadata.ctime_nsec()),
-            len: metadata.len(),
-            inode: metadata.ino(),
-            mode: metadata.mode() & 0o7777,
+            modified: time(stat.st_mtime, stat.st_mtime_nsec),
+            changed: time(stat.st_ctime, stat.st_ctime_nsec),
+            len: u64::try_from(stat.st_size).unwrap_or_default(),
+            inode: stat.st_ino,
+            mode: stat.st_mode & 0o7777,
         }
     }
 
@@ -140,6 +147,9 @@ impl Census {
 
 impl Part {
     fn differences(&self, after: &Part) -> Vec<Difference> {
+        if Arc::ptr_eq(&self.list, &after.list) && self.stamps == after.stamps {
+            return Vec::new();
+        }
         let (files, secrets) = (self.list.files.len(), after.list.files.len());
         let (old, old_secrets) = self.stamps.split_at(files.min(self.stamps.len()));
         let (new, new_secrets) = after.stamps.split_at(secrets.min(after.stamps.len()));
@@ -184,11 +194,12 @@ fn stamps(list: &List, end: Instant) -> Option<Vec<Option<Stamp>>> {
     let paths: Vec<&Path> = list.files.iter().chain(&list.secrets).map(PathBuf::as_path).collect();
     let look = |paths: &[&Path]| -> Option<Vec<Option<Stamp>>> {
         let mut out = Vec::with_capacity(paths.len());
+        let mut folders = Folders::default();
         for (index, path) in paths.iter().enumerate() {
             if index % 1024 == 1023 && Instant::now() >= end {
                 return None;
             }
-            out.push(Stamp::at(path));
+            out.push(folders.stamp(path));
         }
         Some(out)
     };
@@ -205,6 +216,40 @@ fn stamps(list: &List, end: Instant) -> Option<Vec<Option<Stamp>>> {
         }
         Some(out)
     })
+}
+
+/// The folders above the file looked at last, open: the way to a file's folder is gone once, not once a file.
+#[derive(Default)]
+struct Folders<'a>(Vec<(&'a [u8], OwnedFd)>);
+
+impl<'a> Folders<'a> {
+    /// The stamp of an absolute path; quick where paths come in order.
+    fn stamp(&mut self, path: &'a Path) -> Option<Stamp> {
+        let bytes = path.as_os_str().as_bytes();
+        let Some((folder, name)) = split(bytes) else { return Stamp::at(path) };
+        while self.0.last().is_some_and(|(open, _)| !is_within(folder, open)) {
+            self.0.pop();
+        }
+        if self.0.last().is_none_or(|(open, _)| *open != folder) {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let Ok(opened) = rustix::fs::open(folder, flags, Mode::empty()) else {
+                return Stamp::at(path);
+            };
+            self.0.push((folder, opened));
+        }
+        let (_, folder) = self.0.last()?;
+        Stamp::below(folder, name)
+    }
+}
+
+/// A path's folder and its last name.
+fn split(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memrchr(b'/', path).filter(|at| *at > 0)?;
+    Some((&path[..at], &path[at + 1..]))
+}
+
+fn is_within(path: &[u8], folder: &[u8]) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }
 
 fn now() -> i128 {

@@ -61,17 +61,30 @@ impl GitIndex {
 
     /// The object a file is equal to, where its stat says it is unchanged since the index was written.
     pub fn unchanged(&self, path: &Path, stamp: &Stamp) -> Option<GitBlob> {
-        let name = path.strip_prefix(&self.worktree).ok()?;
-        let entry = self.entries.get(name.as_os_str().as_bytes())?;
-        let same_size = u64::from(entry.len) == stamp.len;
-        let same_file = entry.inode == 0 || u64::from(entry.inode) == stamp.inode & 0xffff_ffff;
-        let settled = entry.modified < self.stamp.modified;
-        (same_size && same_file && settled && entry.modified == stamp.modified).then(|| GitBlob {
+        let (name, entry) = self.entry(path, stamp)?;
+        Some(GitBlob {
             worktree: self.worktree.clone(),
-            name: name.to_owned(),
+            name: PathBuf::from(std::ffi::OsStr::from_bytes(name)),
             id: crate::journal::hex(&entry.id),
             len: stamp.len,
         })
+    }
+
+    /// Whether [`GitIndex::unchanged`] has an object.
+    pub fn is_unchanged(&self, path: &Path, stamp: &Stamp) -> bool {
+        self.entry(path, stamp).is_some()
+    }
+
+    /// The name of a file in the index and its entry, where that is of the file as it is.
+    fn entry<'a>(&self, path: &'a Path, stamp: &Stamp) -> Option<(&'a [u8], &Entry)> {
+        let path = path.as_os_str().as_bytes();
+        let name = path.strip_prefix(self.worktree.as_os_str().as_bytes())?.strip_prefix(b"/")?;
+        let entry = self.entries.get(name)?;
+        let same_size = u64::from(entry.len) == stamp.len;
+        let same_file = entry.inode == 0 || u64::from(entry.inode) == stamp.inode & 0xffff_ffff;
+        let settled = entry.modified < self.stamp.modified;
+        (same_size && same_file && settled && entry.modified == stamp.modified)
+            .then_some((name, entry))
     }
 }
 

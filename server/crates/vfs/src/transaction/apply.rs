@@ -6,11 +6,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::plan::{Attributes, Node, Plan, Step, matches_image, restored};
+use super::plan::{Attributes, Node, Plan, Step, is_absence, matches_image, restored};
 use super::{CommitError, Committed, Image, Owned, Touched, Undo, UndoEntry};
 use crate::journal::{Dead, Intent, Journal, hex};
 use crate::snapshot::hash_bytes;
 use crate::state::sync_dir;
+
+/// From this many bytes on a second thread is worth its while.
+const LARGE: usize = 256 << 10;
 
 /// Carries a plan out, wholly or not at all.
 pub(crate) fn run(
@@ -21,13 +24,8 @@ pub(crate) fn run(
     let steps: Vec<Step> =
         plan.steps.into_iter().filter(|step| step.before != step.after).collect();
     let mut undo = Undo::default();
-    for step in &steps {
-        let at = |error| CommitError::Io { path: step.named.clone(), error };
-        undo.entries.push(UndoEntry {
-            path: step.path.clone(),
-            before: step.before.as_ref().map(|node| kept(journal, node)).transpose().map_err(at)?,
-            after: step.after.as_ref().map(|node| kept(journal, node)).transpose().map_err(at)?,
-        });
+    for (step, (before, after)) in steps.iter().zip(images(journal, &steps)?) {
+        undo.entries.push(UndoEntry { path: step.path.clone(), before, after });
         undo.folders
             .extend(missing_folders(&step.path).into_iter().filter(|_| step.after.is_some()));
     }
@@ -78,6 +76,43 @@ pub(crate) fn run(
         })
         .collect();
     Ok((Committed { touched, undo }, unlogged))
+}
+
+/// What stands before and after.
+type Images = (Option<Image>, Option<Image>);
+
+/// Keeps what stands before, synced, since that is what a crash is taken back with. What will stand after is in
+/// the file too, so it is only written. Large contents are worked on side by side.
+fn images(journal: &Journal, steps: &[Step]) -> Result<Vec<Images>, CommitError> {
+    let before = || -> Result<Vec<_>, CommitError> {
+        let one = |it: &Step| it.before.as_ref().map(|node| kept(journal, node)).transpose();
+        steps.iter().map(|it| one(it).map_err(|error| failed(it, error))).collect()
+    };
+    let soon = |node: &Node| node.image(|content| journal.keep_soon(content));
+    let after = || -> Result<Vec<_>, CommitError> {
+        let one = |it: &Step| it.after.as_ref().map(soon).transpose();
+        steps.iter().map(|it| one(it).map_err(|error| failed(it, error))).collect()
+    };
+    let (before, after) = if steps.iter().any(is_large) {
+        std::thread::scope(|scope| {
+            let after = scope.spawn(after);
+            (before(), after.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
+    } else {
+        (before(), after())
+    };
+    Ok(before?.into_iter().zip(after?).collect())
+}
+
+fn is_large(step: &Step) -> bool {
+    match &step.after {
+        Some(Node::File { content, .. }) => content.bytes().len() > LARGE,
+        Some(Node::Symlink { .. }) | None => false,
+    }
+}
+
+fn failed(step: &Step, error: io::Error) -> CommitError {
+    CommitError::Io { path: step.named.clone(), error }
 }
 
 /// Puts back what an unfinished transaction did, where nobody has changed it since.
@@ -132,13 +167,18 @@ fn io_error(step: &Step, error: io::Error) -> CommitError {
 
 /// Compares the disk with what the plan was made for, just before it is carried out.
 fn unchanged(step: &Step) -> Result<(), CommitError> {
-    let now = Node::read(&step.path).map_err(|error| io_error(step, error))?;
-    match (&step.before, &now) {
-        (None, None) => Ok(()),
-        (Some(before), Some(now)) if before.same_content(now) => Ok(()),
-        (None, Some(_)) => Err(CommitError::Exists { path: step.named.clone() }),
-        (Some(_), None) => Err(CommitError::Missing { path: step.named.clone() }),
-        (Some(_), Some(_)) => Err(CommitError::Changed { path: step.named.clone() }),
+    let path = step.named.clone();
+    let same = match &step.before {
+        Some(before) => before.stands_at(&step.path),
+        None => fs::symlink_metadata(&step.path).map(|_| false),
+    };
+    match (same, &step.before) {
+        (Ok(true), _) => Ok(()),
+        (Ok(false), Some(_)) => Err(CommitError::Changed { path }),
+        (Ok(false), None) => Err(CommitError::Exists { path }),
+        (Err(error), Some(_)) if is_absence(&error) => Err(CommitError::Missing { path }),
+        (Err(error), None) if is_absence(&error) => Ok(()),
+        (Err(error), _) => Err(io_error(step, error)),
     }
 }
 
@@ -157,9 +197,9 @@ fn replace(step: &Step) -> io::Result<()> {
             }
             symlink(target, &step.path)?;
         }
-        (before, Some(Node::File { bytes, attributes })) => {
+        (before, Some(Node::File { content, attributes })) => {
             fs::create_dir_all(folder)?;
-            write_file(&step.path, before.as_ref(), bytes, attributes)?;
+            write_file(&step.path, before.as_ref(), content.bytes(), attributes)?;
         }
     }
     // The change has taken place; that its name may not survive a power cut is no reason to call it failed.
@@ -176,7 +216,7 @@ fn write_file(
     attributes: &Attributes,
 ) -> io::Result<()> {
     let old = match before {
-        Some(Node::File { bytes, .. }) => Some(bytes.as_slice()),
+        Some(Node::File { content, .. }) => Some(content.bytes()),
         Some(Node::Symlink { .. }) | None => None,
     };
     if let Some(old) = old.filter(|_| attributes.links > 1) {
@@ -318,7 +358,7 @@ fn remove_folders(folders: &[PathBuf]) {
 }
 
 pub(crate) fn kept(journal: &Journal, node: &Node) -> io::Result<Image> {
-    node.image(|bytes| journal.keep(bytes))
+    node.image(|content| journal.keep_content(content))
 }
 
 /// The folders that must be made for `path`, the outermost first.

@@ -6,20 +6,23 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use text::ChangeSet;
 
+use super::content::Content;
 use super::{CommitError, DiskOp, Extras, Image, Undo};
 use crate::disk::{self, FileKind};
-use crate::format::{Decoded, decode_as};
+use crate::format::{Decoded, Format, decode_as};
 use crate::journal::Journal;
+use crate::readings::Readings;
 use crate::snapshot::hash_bytes;
 use crate::{binary, encoding, raw};
 
 /// A file or a link as it stands at a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Node {
-    File { bytes: Vec<u8>, attributes: Attributes },
+    File { content: Arc<Content>, attributes: Attributes },
     Symlink { target: PathBuf },
 }
 
@@ -38,10 +41,10 @@ pub(crate) struct Attributes {
 
 impl Node {
     /// What stands here as an image, its bytes by the name that `blob` gives them.
-    pub fn image(&self, blob: impl FnOnce(&[u8]) -> io::Result<[u8; 32]>) -> io::Result<Image> {
+    pub fn image(&self, blob: impl FnOnce(&Content) -> io::Result<[u8; 32]>) -> io::Result<Image> {
         Ok(match self {
-            Node::File { bytes, attributes } => Image::File {
-                blob: blob(bytes)?,
+            Node::File { content, attributes } => Image::File {
+                blob: blob(content)?,
                 mode: attributes.mode.unwrap_or(0o644),
                 extras: Extras { owner: attributes.owner, xattrs: attributes.xattrs.clone() },
             },
@@ -53,14 +56,7 @@ impl Node {
     pub fn read(path: &Path) -> io::Result<Option<Node>> {
         let metadata = match fs::symlink_metadata(path) {
             Ok(metadata) => metadata,
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(None);
-            }
+            Err(error) if is_absence(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
         if metadata.is_symlink() {
@@ -73,28 +69,37 @@ impl Node {
             xattrs: super::apply::read_xattrs(path),
             links: metadata.nlink(),
         };
-        Ok(Some(Node::File { bytes, attributes }))
+        Ok(Some(Node::file(bytes, attributes)))
+    }
+
+    pub fn file(bytes: Vec<u8>, attributes: Attributes) -> Node {
+        Node::File { content: Arc::new(Content::from(bytes)), attributes }
     }
 
     /// As `Vfs::content_hash` has it.
     pub fn hash(&self) -> [u8; 32] {
         match self {
             Node::Symlink { target } => hash_bytes(target.as_os_str().as_bytes()),
-            Node::File { bytes, .. } => match text_of(bytes) {
-                Some(decoded) => hash_bytes(decoded.text.as_bytes()),
-                None => hash_bytes(bytes),
-            },
+            Node::File { content, .. } => content.text_hash(),
         }
     }
 
-    pub fn same_content(&self, other: &Node) -> bool {
-        match (self, other) {
-            (Node::File { bytes: a, .. }, Node::File { bytes: b, .. }) => a == b,
-            (Node::Symlink { target: a }, Node::Symlink { target: b }) => a == b,
-            (Node::File { .. }, Node::Symlink { .. })
-            | (Node::Symlink { .. }, Node::File { .. }) => false,
-        }
+    /// Whether the same stands at `path` now; attributes do not matter. That nothing does is an error
+    /// ([`is_absence`]).
+    pub fn stands_at(&self, path: &Path) -> io::Result<bool> {
+        let is_link = fs::symlink_metadata(path)?.is_symlink();
+        Ok(match self {
+            Node::Symlink { target } => is_link && fs::read_link(path)? == *target,
+            Node::File { content, .. } => {
+                !is_link && disk::holds(path, std::iter::once(content.bytes()))?
+            }
+        })
     }
+}
+
+/// Whether an error says that nothing stands there.
+pub(crate) fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Files larger than this are not the business of a transaction.
@@ -135,12 +140,12 @@ struct Draft {
 
 impl Plan {
     /// Works a transaction out against the disk.
-    pub fn of(ops: Vec<DiskOp>) -> Result<Plan, CommitError> {
+    pub fn of(ops: Vec<DiskOp>, readings: &Readings) -> Result<Plan, CommitError> {
         let mut draft = Draft::default();
         for op in ops {
             match op {
                 DiskOp::Edit { path, base_hash, changes } => {
-                    draft.edit(&path, base_hash, &changes)?
+                    draft.edit(&path, base_hash, &changes, readings)?
                 }
                 DiskOp::Create { path, text } => draft.create(&path, &text)?,
                 DiskOp::Delete { path, base_hash } => {
@@ -170,10 +175,10 @@ impl Plan {
             }
             step.after = match (before, step.after.take()) {
                 (
-                    Some(Node::File { bytes, attributes }),
+                    Some(Node::File { content, attributes }),
                     Some(Node::File { attributes: now, .. }),
                 ) => Some(Node::File {
-                    bytes,
+                    content,
                     attributes: Attributes { mode: attributes.mode, ..now },
                 }),
                 (before, _) => before,
@@ -186,16 +191,16 @@ impl Plan {
 /// What an image names, from the journal.
 pub(crate) fn restored(journal: &Journal, image: &Image) -> io::Result<Node> {
     Ok(match image {
-        Image::File { blob, mode, extras } => Node::File {
-            bytes: journal.get(*blob)?,
-            attributes: Attributes {
+        Image::File { blob, mode, extras } => Node::file(
+            journal.get(*blob)?,
+            Attributes {
                 mode: Some(*mode),
                 // Others cannot give files away.
                 owner: extras.owner.filter(|_| rustix::process::geteuid().is_root()),
                 xattrs: extras.xattrs.clone(),
                 links: 0,
             },
-        },
+        ),
         Image::Symlink { target } => Node::Symlink { target: target.clone() },
     })
 }
@@ -204,8 +209,8 @@ pub(crate) fn restored(journal: &Journal, image: &Image) -> io::Result<Node> {
 pub(crate) fn matches_image(node: Option<&Node>, image: Option<&Image>) -> bool {
     match (node, image) {
         (None, None) => true,
-        (Some(Node::File { bytes, .. }), Some(Image::File { blob, .. })) => {
-            hash_bytes(bytes) == *blob
+        (Some(Node::File { content, .. }), Some(Image::File { blob, .. })) => {
+            content.hash() == *blob
         }
         (Some(Node::Symlink { target }), Some(Image::Symlink { target: image })) => target == image,
         (Some(_), _) | (None, Some(_)) => false,
@@ -218,28 +223,41 @@ impl Draft {
         named: &Path,
         base_hash: [u8; 32],
         changes: &ChangeSet,
+        readings: &Readings,
     ) -> Result<(), CommitError> {
         let path = self.through_links(named)?;
         let step = self.step(&path, named)?;
-        let Some(Node::File { bytes, attributes }) = &mut step.after else {
+        let Some(Node::File { content, attributes }) = &mut step.after else {
             return Err(CommitError::Missing { path: named.to_owned() });
         };
-        let Some(decoded) = text_of(bytes) else {
-            return Err(CommitError::NotAFile { path: named.to_owned(), what: "binary file" });
+        if let Some(hash) = readings.hash_of(named, content.bytes()) {
+            content.known_by(hash);
+        }
+        let decoded;
+        let (text, hash, format) = match content.plain_text() {
+            Some(text) => (text, content.hash(), &Format::default()),
+            None => {
+                decoded = text_of(content.bytes()).ok_or_else(|| CommitError::NotAFile {
+                    path: named.to_owned(),
+                    what: "binary file",
+                })?;
+                let text = decoded.text.as_str();
+                (text, hash_bytes(text.as_bytes()), &decoded.format)
+            }
         };
-        if hash_bytes(decoded.text.as_bytes()) != base_hash {
+        if hash != base_hash {
             return Err(CommitError::Changed { path: named.to_owned() });
         }
-        let fits =
-            changes.edits().iter().all(|edit| decoded.text.get(edit.range.clone()).is_some());
-        if changes.len_before() != decoded.text.len() || !fits {
+        let fits = changes.edits().iter().all(|edit| text.get(edit.range.clone()).is_some());
+        if changes.len_before() != text.len() || !fits {
             return Err(CommitError::Misfit { path: named.to_owned() });
         }
         if attributes.mode.is_some_and(|mode| mode & 0o222 == 0) {
             return Err(CommitError::ReadOnly { path: named.to_owned() });
         }
-        *bytes = raw::apply(bytes, &decoded.format, &decoded.text, changes)
+        let bytes = raw::apply(content.bytes(), format, text, changes)
             .map_err(|error| CommitError::Unencodable { path: named.to_owned(), error })?;
+        *content = Arc::new(Content::from(bytes));
         Ok(())
     }
 
@@ -247,7 +265,7 @@ impl Draft {
         self.must_be_free(path)?;
         let bytes = crate::editorconfig::new_file(path, text)
             .map_err(|error| CommitError::Unencodable { path: path.to_owned(), error })?;
-        self.put(path, Node::File { bytes, attributes: Attributes::default() })
+        self.put(path, Node::file(bytes, Attributes::default()))
     }
 
     fn take(&mut self, path: &Path, base_hash: [u8; 32]) -> Result<Node, CommitError> {
