@@ -18,6 +18,12 @@ impl Attended {
         Attended { run, job }
     }
 
+    /// Watches a job that runs already.
+    pub(crate) fn enter(run: Arc<Run>, job: JobId) -> Attended {
+        run.state(|state| state.owner_waits += 1);
+        Attended { run, job }
+    }
+
     /// The owner knows of the end.
     pub fn saw_end(&self) {
         self.run.state(|state| state.told = true);

@@ -117,7 +117,8 @@ pub enum Promotion {
     GroupAlive(Exit),
 }
 
-/// `job-N`. A terminal's `term-N` is accepted wherever a job's id is.
+/// `job-N`, or `term-N` for a program on a terminal. The `term-N` of a job's card is accepted wherever its
+/// id is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId(pub String);
 

@@ -57,6 +57,23 @@ pub fn command_environment(
     environment.into_iter().collect()
 }
 
+/// The environment of a program on a terminal: as [`command_environment`], but with pagers, editors and
+/// prompts, which somebody is there to answer.
+pub fn terminal_environment(
+    base: impl IntoIterator<Item = (OsString, OsString)>,
+    extra: &[(OsString, OsString)],
+) -> Vec<(OsString, OsString)> {
+    const SIZE: &[&str] = &["COLUMNS", "LINES"];
+    let mut environment: std::collections::BTreeMap<OsString, OsString> = base
+        .into_iter()
+        .filter(|(name, value)| !is_secret(name, value))
+        .filter(|(name, _)| !REMOVED.iter().chain(SIZE).any(|removed| name == removed))
+        .collect();
+    environment.insert("TERM".into(), "xterm-256color".into());
+    environment.extend(extra.iter().cloned());
+    environment.into_iter().collect()
+}
+
 /// Whether a variable's name or the shape of its value says that it is a secret.
 pub fn is_secret(name: &OsStr, value: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();

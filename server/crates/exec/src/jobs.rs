@@ -98,7 +98,7 @@ impl Jobs {
             let timeout = timeout.unwrap_or(FOREGROUND_CAP);
             Some(deadline.map_or(timeout, |deadline| deadline.min(timeout)))
         };
-        let run = self.launch(command, limit, None, None).await?;
+        let run = self.launch(command, limit, Named::Foreground, None).await?;
         let asked = Arc::new(Notify::new());
         let _foreground = Foreground::enter(self, &run, &asked);
         let own_deadline = deadline.map(|after| run.started + after);
@@ -180,15 +180,21 @@ impl Jobs {
             (Some(timeout), Some(deadline)) => Some(timeout.min(deadline)),
             (timeout, deadline) => timeout.or(deadline),
         };
-        let (job, _starting) = {
+        let (named, _starting) = {
             let mut registry = lock(&self.inner.registry);
             if registry.active() >= MAX_ACTIVE {
                 return Err(SpawnError::TooManyJobs(MAX_ACTIVE));
             }
             registry.starting += 1;
-            (registry.job_id(), Starting(self))
+            let named = match command.stdio {
+                Stdio::Output | Stdio::Piped => Named::Job(registry.job_id()),
+                Stdio::Pty { .. } => Named::Terminal,
+            };
+            (named, Starting(self))
         };
-        let run = self.launch(command, limit, Some(job.clone()), line).await?;
+        let run = self.launch(command, limit, named, line).await?;
+        let job = run.state(|state| state.job.clone());
+        let job = job.unwrap_or_else(|| JobId(run.origin.terminal.clone()));
         Ok(Attended::new(run, job))
     }
 
@@ -326,7 +332,7 @@ impl Jobs {
         &self,
         command: Command,
         deadline: Option<Duration>,
-        job: Option<JobId>,
+        named: Named,
         line: Option<Regex>,
     ) -> Result<Arc<Run>, SpawnError> {
         let number = {
@@ -338,6 +344,11 @@ impl Jobs {
             registry.next_terminal
         };
         let terminal = format!("term-{number}");
+        let job = match named {
+            Named::Foreground => None,
+            Named::Job(job) => Some(job),
+            Named::Terminal => Some(JobId(terminal.clone())),
+        };
         let Command { script, shell, cwd, env, stdio, mut sandbox, label, call, owner, .. } =
             command;
         let cwd_report = self.inner.folder.join(format!("{terminal}.cwd"));
@@ -520,6 +531,15 @@ impl Drop for Foreground<'_> {
             self.run.stop(Cause::Cancel, CANCEL_GRACE, Some("cancelled"));
         }
     }
+}
+
+/// What a command that starts is known by.
+enum Named {
+    /// By its call.
+    Foreground,
+    Job(JobId),
+    /// By its `term-N`.
+    Terminal,
 }
 
 struct Starting<'a>(&'a Jobs);

@@ -17,6 +17,7 @@ mod final_text;
 mod hiding;
 mod interactive;
 mod jobs;
+mod keys;
 mod line_watch;
 mod live;
 mod ports;
@@ -27,11 +28,14 @@ mod reading;
 mod render;
 mod run;
 mod sandbox;
+mod screen;
+mod secret_prompt;
 mod shell;
 mod shell_words;
 mod signals;
 mod supervise;
 mod supervisor;
+mod terminals;
 mod wire;
 
 pub use attended::Attended;
@@ -40,17 +44,20 @@ pub use command::{
     Observer, Origin, Output, Promotion, Ran, Status, Wait, Waited,
 };
 pub use denial::Denial;
-pub use environment::{LoginPath, command_environment, is_secret};
+pub use environment::{LoginPath, command_environment, is_secret, terminal_environment};
 pub use final_text::final_text;
 pub use interactive::interactive_reason;
 pub use jobs::{FOREGROUND_CAP, Jobs, MAX_ACTIVE, MAX_EXIT_WAIT, MAX_FINISHED, MAX_OUTPUT_WAIT};
+pub use keys::{Stroke, strokes};
 pub use ports::{Listener, PortOwner, listener};
 pub use pty::Pty;
 pub use readiness::{LocalUrl, Readiness, Wanted};
 pub use rustix::process::Signal;
 pub use sandbox::{Grant, Sandbox, sandbox_support};
+pub use screen::{MAX_COLS, MAX_HISTORY, MAX_ROWS, ScreenText};
 pub use shell::{Grammar, Shell, exit_is_error, promotable, wrap_for_cwd};
 pub use supervise::supervise_main;
 pub use supervisor::{
     Exit, Process, ProcessGroup, Signalled, Spawn, SpawnError, Stdio, Supervisor,
 };
+pub use terminals::{Came, Mark, Typed, Until, View};

@@ -23,6 +23,25 @@ pub(crate) fn group_has_members(group: i32) -> bool {
     rows().iter().any(|row| row.group == group)
 }
 
+/// Whether a member other than an ended leader is in the session.
+pub(crate) fn session_has_members(leader: i32) -> bool {
+    rows().iter().any(|row| row.session == leader)
+}
+
+/// Signals all members of a session; whether there were any.
+pub(crate) fn signal_session(leader: i32, signal: Signal) -> bool {
+    let members: Vec<i32> =
+        rows().iter().filter(|row| row.session == leader).map(|row| row.pid).collect();
+    for pid in &members {
+        signal_process(*pid, signal);
+        // A stopped member would keep the signal waiting for ever.
+        if signal != Signal::KILL {
+            signal_process(*pid, Signal::CONT);
+        }
+    }
+    !members.is_empty()
+}
+
 /// Every living descendant of `ancestor`, whatever its session.
 pub(crate) fn descendants(ancestor: i32) -> Vec<i32> {
     let rows = rows();

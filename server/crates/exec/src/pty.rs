@@ -5,9 +5,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcgetwinsize, tcsetwinsize};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::secret_prompt::Echo;
 
 /// The controlling end of a terminal. A read at the end of the program's side reports EOF.
 #[derive(Debug)]
@@ -102,5 +104,21 @@ pub(crate) struct PtySize {
 impl PtySize {
     pub(crate) fn set(&self, cols: u16, rows: u16) -> io::Result<()> {
         Ok(tcsetwinsize(&self.terminal, window(cols, rows))?)
+    }
+
+    /// Columns and rows.
+    pub(crate) fn get(&self) -> io::Result<(u16, u16)> {
+        let size = tcgetwinsize(&self.terminal)?;
+        Ok((size.ws_col, size.ws_row))
+    }
+
+    /// What becomes of what is typed; `None` where the system does not tell.
+    pub(crate) fn echo(&self) -> Option<Echo> {
+        let modes = tcgetattr(&self.terminal).ok()?.local_modes;
+        Some(match (modes.contains(LocalModes::ECHO), modes.contains(LocalModes::ICANON)) {
+            (true, _) => Echo::Shown,
+            (false, true) => Echo::HiddenLines,
+            (false, false) => Echo::Program,
+        })
     }
 }

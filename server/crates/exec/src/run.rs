@@ -23,6 +23,7 @@ use crate::line_watch::LineWatch;
 use crate::live::Live;
 use crate::pty::{Pty, PtySize};
 use crate::sandbox::Sandbox;
+use crate::screen::Screen;
 use crate::supervisor::{Exit, Process, ProcessGroup, Signalled, lock};
 
 /// How long output is still read after the end of what may have printed it.
@@ -76,7 +77,12 @@ pub(crate) struct State {
     pub owner_waits: usize,
     /// A line that is waited for.
     pub watch: Option<LineWatch>,
-    size: Option<PtySize>,
+    /// Of a terminal, while it runs.
+    pub size: Option<PtySize>,
+    /// Of a terminal, also once it has ended.
+    pub screen: Option<Screen>,
+    /// How much had been printed when a password prompt was last told of.
+    pub secret_told: Option<u64>,
 }
 
 /// What is known of the end, from the first order to end it until nothing is left.
@@ -198,8 +204,13 @@ impl Run {
     /// Whether this is a terminal.
     pub(crate) fn resize(&self, cols: u16, rows: u16) -> bool {
         self.state(|state| match &state.size {
-            Some(size) => size.set(cols, rows).is_ok(),
-            None => false,
+            Some(size) if size.set(cols, rows).is_ok() => {
+                if let Some(screen) = &mut state.screen {
+                    screen.resize(cols, rows);
+                }
+                true
+            }
+            Some(_) | None => false,
         })
     }
 
@@ -231,13 +242,18 @@ impl Run {
     }
 
     fn push(&self, bytes: &[u8]) {
-        self.state(|state| {
+        let replies = self.state(|state| {
             state.capture.push(bytes);
             if let Some(watch) = &mut state.watch {
                 watch.push(bytes);
             }
             state.last_output = Instant::now();
+            state.screen.as_mut().map(|screen| screen.feed(bytes)).unwrap_or_default()
         });
+        if !replies.is_empty() {
+            // A program that asks without reading the answers goes without.
+            let _ = self.write(&replies);
+        }
         self.shared.changed.send_replace(());
     }
 }
@@ -261,9 +277,13 @@ pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> 
     let owner_waits = usize::from(start.job.is_some());
     let (orders, queue) = mpsc::unbounded_channel();
     let mut size = None;
+    let mut screen = None;
     let mut input = None;
     let source = if let Some(pty) = process.pty.take() {
-        size = Some(pty.size()?);
+        let known = pty.size()?;
+        let (cols, rows) = known.get()?;
+        screen = Some(Screen::new(cols, rows));
+        size = Some(known);
         let (source, mut sink) = tokio::io::split(pty);
         let (sender, mut waiting) = mpsc::channel::<Vec<u8>>(INPUT_QUEUE);
         input = Some(sender);
@@ -293,6 +313,8 @@ pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> 
         owner_waits,
         watch: start.watch,
         size,
+        screen,
+        secret_told: None,
     };
     let run = Arc::new(Run {
         origin: start.origin,
@@ -462,7 +484,13 @@ impl Driver {
             Some(_) => {}
             // KILL was sent already.
             None if self.confirm_by.is_some() => return,
-            None => self.signal(Signal::TERM).await,
+            None => {
+                // Shells on terminals do not heed TERM; HUP they pass on to what they started.
+                if self.run.input.is_some() {
+                    self.signal(Signal::HUP).await;
+                }
+                self.signal(Signal::TERM).await;
+            }
         }
         self.kill_at = Some(kill_at);
     }

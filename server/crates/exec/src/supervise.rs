@@ -123,6 +123,16 @@ struct Leader {
     id: u64,
     /// Set once it ended while its group lives on.
     lingering: bool,
+    span: Span,
+}
+
+/// Who belongs to a leader.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Span {
+    /// Its process group; what leaves that is on its own.
+    Group,
+    /// Its whole session: shells on terminals give each command a group.
+    Session,
 }
 
 impl Children {
@@ -134,7 +144,11 @@ impl Children {
         match request {
             Request::Spawn(request) => match launch(&request) {
                 Ok((pid, descriptors)) => {
-                    self.leaders.insert(pid, Leader { id: request.id, lingering: false });
+                    let span = match request.stdio {
+                        Stdio::Output | Stdio::Piped => Span::Group,
+                        Stdio::Pty { .. } => Span::Session,
+                    };
+                    self.leaders.insert(pid, Leader { id: request.id, lingering: false, span });
                     let reply =
                         Reply::Spawned { id: request.id, pid, descriptors: descriptors.len() };
                     wire::send(stream, &wire::frame(&reply)?, &descriptors).await
@@ -152,12 +166,15 @@ impl Children {
         let Some((pid, leader)) = self.leaders.iter().find(|(_, leader)| leader.id == id) else {
             return Signalled::Gone;
         };
-        if leader.lingering && !group_lives(*pid) {
+        if leader.lingering && !lives(*pid, leader.span) {
             return Signalled::Gone;
         }
         let (Some(group), Some(signal)) = (Pid::from_raw(*pid), signal_from_raw(raw)) else {
             return Signalled::Unconfirmed;
         };
+        if leader.span == Span::Session && process_table::signal_session(*pid, signal) {
+            return Signalled::Sent;
+        }
         match rustix::process::kill_process_group(group, signal) {
             Ok(()) => {
                 // A stopped member would keep the signal waiting for ever.
@@ -176,7 +193,7 @@ impl Children {
         for pid in pids {
             let Some(leader) = self.leaders.get_mut(&pid) else { continue };
             if leader.lingering {
-                if !group_lives(pid) {
+                if !lives(pid, leader.span) {
                     let reply = Reply::GroupGone { id: leader.id };
                     self.forget(pid);
                     tell(stream, &reply).await?;
@@ -184,8 +201,8 @@ impl Children {
                 continue;
             }
             let Some(exit) = peek_exit(pid) else { continue };
-            let id = leader.id;
-            let group = if self.may_have_orphans() && group_lives(pid) {
+            let (id, span) = (leader.id, leader.span);
+            let group = if self.may_have_orphans() && lives(pid, span) {
                 Group::Alive
             } else {
                 Group::Gone
@@ -260,7 +277,7 @@ impl Children {
     #[cfg(not(target_os = "linux"))]
     fn remaining(&mut self) -> Vec<i32> {
         while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
-        self.leaders.retain(|pid, _| group_lives(*pid));
+        self.leaders.retain(|pid, leader| lives(*pid, leader.span));
         self.leaders.keys().map(|pid| -pid).collect()
     }
 }
@@ -284,13 +301,16 @@ fn reap_one(pid: i32) {
 }
 
 #[cfg(target_os = "linux")]
-fn group_lives(leader: i32) -> bool {
-    process_table::group_has_members(leader)
+fn lives(leader: i32, span: Span) -> bool {
+    match span {
+        Span::Group => process_table::group_has_members(leader),
+        Span::Session => process_table::session_has_members(leader),
+    }
 }
 
 /// Elsewhere the ended leader is reaped first, so that only others answer for the group.
 #[cfg(not(target_os = "linux"))]
-fn group_lives(leader: i32) -> bool {
+fn lives(leader: i32, _span: Span) -> bool {
     reap_one(leader);
     Pid::from_raw(leader).is_some_and(|pid| rustix::process::test_kill_process_group(pid).is_ok())
 }

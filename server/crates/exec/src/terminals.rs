@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::attended::Attended;
 use crate::command::{InputError, JobId, Status};
 use crate::final_text::final_text;
 use crate::jobs::Jobs;
@@ -22,7 +23,7 @@ const FIRST: Duration = Duration::from_millis(1500);
 const STILL: Duration = Duration::from_millis(80);
 /// Between two lines that are typed: the program may ask for a password after the first.
 const LINE_STILL: Duration = Duration::from_millis(30);
-const LINE_MOST: Duration = Duration::from_millis(400);
+const LINE_MOST: Duration = Duration::from_millis(600);
 /// Of the output in which a text is looked for.
 const LOOKED_THROUGH: usize = 64 * 1024;
 
@@ -63,7 +64,7 @@ pub enum Came {
     Quiet,
     /// The program has ended.
     Ended,
-    /// The program asks for a password.
+    /// The program asks for a password, which was not told of before.
     Secret,
     /// Not in time.
     Late,
@@ -82,6 +83,11 @@ pub struct View {
 }
 
 impl Jobs {
+    /// Has the owner watch a job: it is not told of an end it sees meanwhile.
+    pub fn attend(&self, job: &JobId) -> Option<Attended> {
+        Some(Attended::enter(self.find(job)?, job.clone()))
+    }
+
     /// Where a terminal stands now; `None` when there is none of this id.
     pub fn mark(&self, job: &JobId) -> Option<Mark> {
         let run = self.find(job)?;
@@ -95,9 +101,10 @@ impl Jobs {
     pub async fn type_into(&self, job: &JobId, strokes: &[Stroke]) -> Result<Typed, InputError> {
         for (at, stroke) in strokes.iter().enumerate() {
             let run = self.find(job).ok_or_else(|| InputError::NotFound(job.clone()))?;
-            let cursor = run.state(|state| {
+            let (cursor, total) = run.state(|state| {
                 let screen = state.screen.as_ref().ok_or(InputError::NoTerminal(job.clone()))?;
-                Ok(if secret(state).is_some() { None } else { Some(screen.cursor_keys()) })
+                let cursor = secret(state).is_none().then(|| screen.cursor_keys());
+                Ok((cursor, state.capture.total()))
             })?;
             let Some(cursor) = cursor else {
                 return Ok(Typed::AskedForSecret { left: strokes.len() - at });
@@ -105,6 +112,7 @@ impl Jobs {
             self.write(job, &stroke.bytes(cursor)).await?;
             if stroke.ends_line() && at + 1 < strokes.len() {
                 let limit = Instant::now() + LINE_MOST;
+                run.news(total, limit).await;
                 run.quiet(Instant::now(), LINE_STILL, limit).await;
             }
         }
@@ -119,14 +127,18 @@ impl Jobs {
         loop {
             let now = Instant::now();
             let (came, again) = run.state(|state| {
+                let text = until.text.as_deref();
+                if text.is_some_and(|text| has_come(state, mark, text)) {
+                    return (Some(Came::Text), limit);
+                }
                 if state.ending.finished.is_some() {
                     return (Some(Came::Ended), limit);
                 }
-                if secret(state).is_some() {
+                // One that was told of is the person's to answer, which may take a while.
+                if state.secret_told != Some(state.capture.total()) && secret(state).is_some() {
                     return (Some(Came::Secret), limit);
                 }
-                match &until.text {
-                    Some(text) if has_come(state, mark, text) => (Some(Came::Text), limit),
+                match text {
                     Some(_) => (None, limit),
                     None => {
                         let printed = mark.total < state.capture.total();
@@ -146,7 +158,10 @@ impl Jobs {
                 }
                 Some(came) => return Some(came),
                 None if limit <= now => return Some(Came::Late),
-                None => run.news(again).await,
+                None => {
+                    let total = run.state(|state| state.capture.total());
+                    run.news(total, again).await;
+                }
             }
         }
     }
@@ -187,13 +202,13 @@ impl Run {
             if due <= now || limit <= now {
                 return;
             }
-            self.news(due.min(limit)).await;
+            let total = self.state(|state| state.capture.total());
+            self.news(total, due.min(limit)).await;
         }
     }
 
-    /// Waits for output or the end, at most until `limit`.
-    async fn news(&self, limit: Instant) {
-        let total = self.state(|state| state.capture.total());
+    /// Waits for more than `total` bytes of output or the end, at most until `limit`.
+    async fn news(&self, total: u64, limit: Instant) {
         let news =
             self.until(|state| state.ending.finished.is_some() || total < state.capture.total());
         // Nothing new is an answer too.

@@ -12,3 +12,4 @@ mod sandbox;
 mod shells;
 mod supervisor;
 mod support;
+mod terminals;

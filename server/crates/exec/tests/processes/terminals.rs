@@ -6,6 +6,8 @@ use exec::{Came, InputError, JobId, Stdio, Typed, Until, View, strokes, terminal
 
 use crate::support::{LIMIT, Session, eventually, is_alive, within};
 
+const SHELL: &str = "PS1='ready$ ' exec bash --norc";
+
 struct Desk {
     session: Session,
     terminal: JobId,
@@ -16,7 +18,7 @@ impl Desk {
         let session = Session::new();
         let mut command = session.command(script);
         command.stdio = Stdio::Pty { cols: 80, rows: 24 };
-        let extra = [("PS1".into(), "$ ".into()), ("HISTFILE".into(), "/dev/null".into())];
+        let extra = [("HISTFILE".into(), "/dev/null".into())];
         command.env = terminal_environment(std::env::vars_os(), &extra);
         let attended = within(session.jobs.start_attended(command, None)).await.unwrap();
         let terminal = attended.job.clone();
@@ -27,9 +29,12 @@ impl Desk {
     /// Types and waits for the text.
     async fn send(&self, input: &str, text: &str) -> View {
         let mark = self.session.jobs.mark(&self.terminal).unwrap();
-        let typed = self.session.jobs.type_into(&self.terminal, &strokes(input));
-        assert_eq!(within(typed).await.unwrap(), Typed::All);
+        assert_eq!(self.put(input).await, Ok(Typed::All));
         self.until(&mark, text).await
+    }
+
+    async fn put(&self, input: &str) -> Result<Typed, InputError> {
+        within(self.session.jobs.type_into(&self.terminal, &strokes(input))).await
     }
 
     async fn wait(&self, text: &str) -> View {
@@ -69,12 +74,17 @@ async fn a_language_answers_line_by_line() {
     desk.send("6 * 7\n", "42").await;
     let view = desk.send("for i in range(2):\n    print('row', i)\n\n", "row 1").await;
     assert!(view.screen.lines.iter().any(|it| it == "row 0"), "{view:#?}");
-    desk.send("import time; time.sleep(3000)\n<c-c>", "KeyboardInterrupt").await;
-    within(desk.session.jobs.type_into(&desk.terminal, &strokes("<c-d>"))).await.unwrap();
+    let long = "try: print('be', 'gun'); __import__('time').sleep(3000)\n\
+                except KeyboardInterrupt: print('stop', 'ped')\n\n";
+    desk.send(long, "be gun").await;
+    desk.send("<c-c>", "stop ped").await;
+    let attended = desk.session.jobs.attend(&desk.terminal).unwrap();
+    desk.put("<c-d>").await.unwrap();
     let view = desk.ended().await;
-    assert_eq!(view.status, exec::Status::Completed);
+    assert_eq!(view.status, exec::Status::Completed, "{view:#?}");
+    drop(attended);
     assert!(desk.session.told.finished.lock().unwrap().is_empty(), "the end was seen");
-    let late = desk.session.jobs.type_into(&desk.terminal, &strokes("x")).await;
+    let late = desk.put("x").await;
     assert_eq!(late, Err(InputError::Ended(desk.terminal.clone())));
 }
 
@@ -86,7 +96,7 @@ async fn a_pager_turns_its_pages() {
     assert_eq!(view.screen.lines.iter().filter(|it| it.as_str() == "100").count(), 1);
     let view = desk.send("g<pagedown>", "46").await;
     assert!(view.screen.full, "{view:#?}");
-    within(desk.session.jobs.type_into(&desk.terminal, &strokes("q"))).await.unwrap();
+    desk.put("q").await.unwrap();
     desk.ended().await;
 }
 
@@ -102,7 +112,7 @@ async fn an_editor_writes_a_file() {
         text == "hello\nworld\n"
     })
     .await;
-    within(desk.session.jobs.type_into(&desk.terminal, &strokes(":q<enter>"))).await.unwrap();
+    desk.put(":q<enter>").await.unwrap();
     desk.ended().await;
 }
 
@@ -111,14 +121,14 @@ async fn a_debugger_is_driven() {
     let desk = Desk::open("gdb -q -nx").await;
     desk.wait("(gdb) ").await;
     desk.send("print 6*7\n", "$1 = 42").await;
-    within(desk.session.jobs.type_into(&desk.terminal, &strokes("quit\n"))).await.unwrap();
+    desk.put("quit\n").await.unwrap();
     desk.ended().await;
 }
 
 #[tokio::test]
 async fn a_size_reaches_the_program_and_the_screen() {
-    let desk = Desk::open("bash --norc").await;
-    desk.wait("$ ").await;
+    let desk = Desk::open(SHELL).await;
+    desk.wait("ready$").await;
     desk.session.jobs.resize(&desk.terminal, 100, 10).unwrap();
     let view = desk.send("stty size\n", "10 100").await;
     assert_eq!((view.screen.cols, view.screen.rows), (100, 10));
@@ -144,38 +154,41 @@ async fn quiet_is_waited_for_and_time_runs_out() {
 
 #[tokio::test]
 async fn a_password_is_the_persons_to_type() {
-    const ASK: &str =
-        "python3 -c \"import getpass; print('got', len(getpass.getpass('Password for db: ')))\"";
-    let desk = Desk::open(&format!("bash --norc; {ASK}")).await;
+    let ask = "import getpass; print('got', len(getpass.getpass('Password for db: ')))";
+    let desk = Desk::open(&format!("python3 -c \"{ask}\"")).await;
     let jobs = &desk.session.jobs;
-    desk.wait("$ ").await;
-    // What would be typed into the prompt that comes up meanwhile is not typed.
     let mark = jobs.mark(&desk.terminal).unwrap();
-    let typed =
-        within(jobs.type_into(&desk.terminal, &strokes(&format!("{ASK}\n<lt>guess\nmore\n"))));
-    let typed = typed.await.unwrap();
-    if typed == Typed::All {
-        // The program was slow: the prompt had not come yet, and nothing else read the lines either.
-        panic!("typed into a prompt: {:#?}", desk.view());
-    }
-    let until = Until { text: Some("\0".into()), quiet: Duration::ZERO, within: LIMIT };
-    assert_eq!(jobs.await_terminal(&desk.terminal, &mark, &until).await, Some(Came::Secret));
+    let until = Until { text: Some("never".into()), quiet: Duration::ZERO, within: LIMIT };
+    let came = within(jobs.await_terminal(&desk.terminal, &mark, &until)).await;
+    assert_eq!(came, Some(Came::Secret));
     let view = desk.view();
-    assert_eq!(view.secret.as_deref(), Some("Password for db:"));
-    assert!(view.secret_is_new || !desk.view().secret_is_new);
-    let refused = within(jobs.type_into(&desk.terminal, &strokes("guess"))).await;
-    assert_eq!(refused, Ok(Typed::AskedForSecret { left: 1 }));
+    assert_eq!((view.secret.as_deref(), view.secret_is_new), (Some("Password for db:"), true));
+    assert!(!desk.view().secret_is_new);
+    assert_eq!(desk.put("guess\n").await, Ok(Typed::AskedForSecret { left: 1 }));
     // The person's way.
-    jobs.write(&desk.terminal, b"secret\r").await.unwrap();
-    let view = desk.until(&mark, "got 6").await;
+    jobs.write(&desk.terminal, b"hunter2\r").await.unwrap();
+    let view = desk.until(&mark, "got 7").await;
     assert_eq!(view.secret, None);
-    assert!(!format!("{view:?}").contains("secret\""), "{view:?}");
+    assert!(!format!("{view:?}").contains("hunter2"), "{view:?}");
+}
+
+#[tokio::test]
+async fn what_is_typed_ends_where_a_password_is_asked_for() {
+    let script =
+        "stty -echo; echo begun; read a; printf 'Password: '; read b; echo; echo \"[$a][$b]\"";
+    let desk = Desk::open(script).await;
+    desk.wait("begun").await;
+    let mark = desk.session.jobs.mark(&desk.terminal).unwrap();
+    assert_eq!(desk.put("one\nguess\nmore\n").await, Ok(Typed::AskedForSecret { left: 2 }));
+    assert_eq!(desk.view().secret.as_deref(), Some("Password:"));
+    desk.session.jobs.write(&desk.terminal, b"\r").await.unwrap();
+    desk.until(&mark, "[one][]").await;
 }
 
 #[tokio::test]
 async fn a_stopped_terminal_takes_all_of_its_session_along() {
-    let desk = Desk::open("bash --norc -i").await;
-    desk.wait("$ ").await;
+    let desk = Desk::open(SHELL).await;
+    desk.wait("ready$").await;
     desk.send("(trap '' HUP TERM; sleep 3121.25) & echo pid=$!.\n", "pid=").await;
     let lines = desk.view().screen.lines;
     let child =
