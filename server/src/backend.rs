@@ -100,6 +100,12 @@ impl Backend {
             .custom_method("copydesk/toolCall/cancel", Backend::tool_call_cancel)
             .custom_method("tool_call/cancel", Backend::tool_call_cancel)
             .custom_method("copydesk/toolCall/background", Backend::tool_call_background)
+            .custom_method("copydesk/job/list", Backend::job_list)
+            .custom_method("copydesk/job/read", Backend::job_read)
+            .custom_method("copydesk/job/write", Backend::job_write)
+            .custom_method("copydesk/job/resize", Backend::job_resize)
+            .custom_method("copydesk/job/kill", Backend::job_kill)
+            .custom_method("terminal/cancel", Backend::terminal_cancel)
             .custom_method("copydesk/status", Backend::status)
             .custom_method("copydesk/trust", Backend::trust)
             .custom_method("copydesk/permission/list", Backend::permission_list)
@@ -197,6 +203,33 @@ impl Backend {
     async fn tool_call_background(&self, params: Value) -> Result<Value> {
         let params: ToolCallRef = parse(params)?;
         reply(self.ready()?.sessions.background_call(params).await)
+    }
+
+    async fn job_list(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::job_list)
+    }
+
+    async fn job_read(&self, params: Value) -> Result<Value> {
+        let params = parse(params)?;
+        reply(self.ready()?.sessions.job_read(params).await)
+    }
+
+    async fn job_write(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::job_write)
+    }
+
+    async fn job_resize(&self, params: Value) -> Result<Value> {
+        self.answer(params, Sessions::job_resize)
+    }
+
+    async fn job_kill(&self, params: Value) -> Result<Value> {
+        let params = parse(params)?;
+        reply(self.ready()?.sessions.job_kill(params).await)
+    }
+
+    async fn terminal_cancel(&self, params: Value) -> Result<Value> {
+        let params = parse(params)?;
+        reply(self.ready()?.sessions.terminal_cancel(params).await)
     }
 
     async fn status(&self, _params: Value) -> Result<Value> {

@@ -126,6 +126,7 @@ impl Client {
             protocol_version: protocol::PROTOCOL_VERSION,
             version: version.to_owned(),
             session: serde_json::to_value(session_capabilities()).unwrap_or_default(),
+            jobs: Some(protocol::Meta::new()),
         };
         // A frontend of ours has commands of its own by the other names.
         let commands = match self.markers {

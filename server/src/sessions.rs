@@ -23,6 +23,7 @@ use crate::config::{self, Sources, trust};
 use crate::outbox::RpcError;
 
 mod calls;
+mod jobs;
 mod lifecycle;
 mod rewinding;
 

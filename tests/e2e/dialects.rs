@@ -185,6 +185,7 @@ fn each_dialect_lists_its_tools() {
           JobList(include_finished?, active_only?, limit?)
           JobKill(job_id, reason?)
           Process(action, name?, command?, cwd?, ready?, timeout?, lines?)
+          Terminal(action, terminal_id?, command?, cwd?, input?, wait_for?, quiet?, timeout?, lines_above?, cols?, rows?)
         gpt
           read = Read(file_path, offset?, limit?, pages?)
           write = Write(file_path, content, mode?)
@@ -199,6 +200,7 @@ fn each_dialect_lists_its_tools() {
           job_list = JobList(include_finished?, active_only?, limit?)
           job_kill = JobKill(job_id, reason?)
           process = Process(action, name?, command?, cwd?, ready?, timeout?, lines?)
+          terminal = Terminal(action, terminal_id?, command?, cwd?, input?, wait_for?, quiet?, timeout?, lines_above?, cols?, rows?)
         gemini
           Read(file_path, offset?, limit?, pages?)
           Write(file_path, content, mode?)
@@ -215,6 +217,7 @@ fn each_dialect_lists_its_tools() {
           JobList(include_finished?, active_only?, limit?)
           JobKill(job_id, reason?)
           Process(action, name?, command?, cwd?, ready?, timeout?, lines?)
+          Terminal(action, terminal_id?, command?, cwd?, input?, wait_for?, quiet?, timeout?, lines_above?, cols?, rows?)
         local
           Read(file_path, offset?, limit?, pages?)
           Write(file_path, content, mode?)
@@ -230,6 +233,7 @@ fn each_dialect_lists_its_tools() {
           JobList(include_finished?, active_only?, limit?)
           JobKill(job_id, reason?)
           Process(action, name?, command?, cwd?, ready?, timeout?, lines?)
+          Terminal(action, terminal_id?, command?, cwd?, input?, wait_for?, quiet?, timeout?, lines_above?, cols?, rows?)
         chord
           read = Read(path, offset?, limit?)
           write = Write(path, content)
@@ -268,6 +272,7 @@ fn each_dialect_lists_its_tools() {
           job_list = JobList(include_finished?, active_only?, limit?)
           job_kill = JobKill(job_id, reason?)
           process = Process(action, name?, command?, cwd?, ready?, timeout?, lines?)
+          pty = Terminal(action, terminal_id?, command?, cwd?, input?, wait_for?, quiet?, timeout?, lines_above?, cols?, rows?)
     "#]].assert_eq(&page);
 }
 

@@ -48,6 +48,7 @@ mod search;
 mod servers;
 mod sessions;
 mod sync;
+mod terminals;
 mod tidy;
 mod turns;
 mod typing;

@@ -53,6 +53,16 @@ fn a_server_does_not_outlive_a_killed_server_process_nor_a_closed_input() {
 }
 
 #[test]
+fn a_terminal_does_not_outlive_a_killed_server_nor_a_closed_input() {
+    let start = |sleep: &str| {
+        let command = format!("bash --norc -i -c 'set -m; sleep {sleep} & sleep {sleep}'");
+        json!({ "action": "start", "command": command, "wait_for": "never", "timeout": 600_000 })
+    };
+    check_tool_gone("Terminal", &start("3023.25"), "3023.25", Editor::kill);
+    check_tool_gone("Terminal", &start("3024.25"), "3024.25", |editor| editor.hang_up());
+}
+
+#[test]
 fn a_grandchild_in_the_background_does_not_outlive_a_killed_server() {
     check_gone(
         "(setsid sh -c 'sleep 3012.25' &) ; sleep 0.1; echo started; sleep 3012.25",

@@ -28,7 +28,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
 ];
 
 /// Outside crates that only some of ours may use.
-const DOORS: [(&str, &[&str]); 12] = [
+const DOORS: [(&str, &[&str]); 13] = [
     ("tokio", &["exec", "llm", "agent", "copydesk", "vfs"]),
     ("serde", &["exec", "llm", "media", "protocol", "vfs", "agent", "copydesk"]),
     ("serde_json", &["exec", "llm", "media", "protocol", "vfs", "agent", "copydesk"]),
@@ -36,6 +36,7 @@ const DOORS: [(&str, &[&str]); 12] = [
     ("lsp-types", &["protocol", "copydesk"]),
     ("reqwest", &["llm"]),
     ("portable-pty", &["exec"]),
+    ("alacritty_terminal", &["exec"]),
     ("landlock", &["exec"]),
     ("seccompiler", &["exec"]),
     ("hayro", &["media"]),

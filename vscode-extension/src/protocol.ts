@@ -125,6 +125,20 @@ export interface CancelSessionNotification {
   _meta?: Meta | null;
 }
 
+/** Request parameters for cancelling one terminal. */
+export interface CancelTerminalRequest {
+  /** The ID of the session that owns the terminal. */
+  sessionId: SessionId;
+  /** The ID of the terminal to cancel. */
+  terminalId: TerminalId;
+  _meta?: Meta | null;
+}
+
+/** Response from cancelling a terminal. */
+export interface CancelTerminalResponse {
+  _meta?: Meta | null;
+}
+
 /** Request parameters for cancelling one tool call. */
 export interface CancelToolCallRequest {
   /** The ID of the session that owns the tool call. */
@@ -553,6 +567,118 @@ export interface ImageContent {
   _meta?: Meta | null;
 }
 
+/** One job. */
+export interface JobInfo {
+  /** `job-N`, or `term-N` for a program on a terminal. */
+  jobId: string;
+  /** Its session. */
+  sessionId: string;
+  /** The card of the call that started it. */
+  toolCallId: string;
+  /** The terminal whose output `session/update` carries. */
+  terminalId: string;
+  /** What it is called. */
+  label: string;
+  /** The command. */
+  command: string;
+  /** `running`, `stopping`, `completed`, `failed`, `timed_out`, `stopped`, `killed` or `lost`. */
+  status: string;
+  /** Its process id. */
+  pid: number;
+  /** Milliseconds since its start, until its end. */
+  elapsedMs: number;
+  /** Milliseconds since its last output. */
+  quietMs: number;
+  /** Milliseconds until it is ended. */
+  deadlineLeftMs?: number | null;
+  /** How it exited. */
+  exitCode?: number | null;
+  /** The signal that ended it. */
+  signal?: string | null;
+  /** Why it is being, or was, ended. */
+  reason?: string | null;
+  /** Some of its processes could not be shown to have ended. */
+  unconfirmed: boolean;
+  /** Whether it is a terminal, which takes input and has a size. */
+  takesInput: boolean;
+  /** What its program asks, if it waits for a password. */
+  secretPrompt?: string | null;
+}
+
+/** `copydesk/job/kill` result. */
+export interface JobKillResult {
+  /** `stopped`, `stopping`, `unconfirmed`, or how it had ended already. */
+  status: string;
+}
+
+/** `copydesk/job/list` parameters. */
+export interface JobListParams {
+  /** The session; absent: all that are open, the person's own included. */
+  sessionId?: string | null;
+}
+
+/** `copydesk/job/list` result. */
+export interface JobListResult {
+  /** Running ones, and ended ones as far as they are kept, in the order of their start. */
+  jobs: JobInfo[];
+}
+
+/** `copydesk/job/read` parameters. */
+export interface JobReadParams {
+  /** Its session; absent: the person's own. */
+  sessionId?: string | null;
+  /** `job-N` or `term-N`, also of a command that has ended and was too long to be shown whole. */
+  jobId: string;
+  /** The first byte. */
+  offset?: number;
+  /** Bytes at most; 32,768 unless given, and never more than that. */
+  limit?: number | null;
+}
+
+/** `copydesk/job/read` result. */
+export interface JobReadResult {
+  /** The raw bytes, base64. */
+  data: string;
+  /** Where they begin. */
+  offset: number;
+  /** Where the next page begins; the end when it equals `total`. */
+  next: number;
+  /** Bytes kept so far. */
+  total: number;
+  /** Whether more may come. */
+  running: boolean;
+}
+
+/** Names one job: `copydesk/job/kill`. */
+export interface JobRef {
+  /** Its session; absent: the person's own. */
+  sessionId?: string | null;
+  /** `job-N` or `term-N`; a command in the foreground goes by its `term-N`. */
+  jobId: string;
+}
+
+/** `copydesk/job/resize` parameters. */
+export interface JobResizeParams {
+  /** Its session; absent: the person's own. */
+  sessionId?: string | null;
+  /** The terminal. */
+  jobId: string;
+  /** Columns, 2 to 300. */
+  cols: number;
+  /** Rows, 1 to 120. */
+  rows: number;
+}
+
+/** `copydesk/job/write` parameters. */
+export interface JobWriteParams {
+  /** Its session; absent: the person's own. */
+  sessionId?: string | null;
+  /** The terminal. */
+  jobId: string;
+  /** What the person typed, as a terminal sends it: the enter key is a carriage return. */
+  text: string;
+}
+
 /** Request parameters for listing existing sessions. */
 export interface ListSessionsRequest {
   /** Filter sessions by working directory. Must be an absolute path. */
@@ -616,6 +742,8 @@ export interface MetaKeys {
   received?: number | null;
   /** On a card that waits for the person's review: its hunks that are still pending. */
   review?: number | null;
+  /** On a card: a program on a terminal waits for a password, which is the person's to give by `copydesk/job/write`. */
+  secretInput?: SecretInput | null;
   /** On the parameters of `session/request_permission`: names the question in `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`. */
   requestId?: string | null;
   /** On a hunk of `copydesk/review/didChange`: its texts are only their beginnings. */
@@ -1158,6 +1286,14 @@ export interface SavedDocument {
   reason?: string | null;
 }
 
+/** A password that a program on a terminal waits for. */
+export interface SecretInput {
+  /** The terminal. */
+  jobId: string;
+  /** What the program asks. */
+  prompt: string;
+}
+
 /** Identifies the option the user chose, whether it allows or rejects the operation. */
 export interface SelectedPermissionOutcome {
   /** The ID of the option the user selected from this request's `options`. */
@@ -1173,6 +1309,8 @@ export interface ServerMarkers {
   version: string;
   /** ACP v2 session capabilities. */
   session: unknown;
+  /** Answers `copydesk/job/*` and `terminal/cancel`. */
+  jobs?: Record<string, unknown> | null;
 }
 
 /** Capability to cancel work in a subagent session without ending that session. */
@@ -1794,6 +1932,18 @@ export interface ClientRequests {
   'copydesk/toolCall/cancel': { params: ToolCallRef; result: Empty };
   /** Turns a command that runs in the foreground into a job; the call ends at once. */
   'copydesk/toolCall/background': { params: ToolCallRef; result: BackgroundResult };
+  /** Lists jobs, servers and terminals. */
+  'copydesk/job/list': { params: JobListParams; result: JobListResult };
+  /** Gives a page of what a job or a command printed. No reader of the agent's loses its place. */
+  'copydesk/job/read': { params: JobReadParams; result: JobReadResult };
+  /** Types into a terminal as the person, passwords included. It is kept nowhere. */
+  'copydesk/job/write': { params: JobWriteParams; result: Empty };
+  /** Sets the size of a terminal. */
+  'copydesk/job/resize': { params: JobResizeParams; result: Empty };
+  /** Stops a job with all it started, or the command in the foreground; the agent is not told of its end. */
+  'copydesk/job/kill': { params: JobRef; result: JobKillResult };
+  /** The same as `copydesk/job/kill`, by the terminal of a card. */
+  'terminal/cancel': { params: CancelTerminalRequest; result: CancelTerminalResponse };
   /** Gives the facts a health check prints. */
   'copydesk/status': { params: Empty; result: StatusResult };
   /** Says whether the person trusts a folder's own settings. It is remembered. */

@@ -108,6 +108,16 @@
 ---@field sessionId copydesk.protocol.SessionId The ID of the session whose foreground work to cancel.
 ---@field _meta? copydesk.protocol.Meta|vim.NIL
 
+---Request parameters for cancelling one terminal.
+---@class copydesk.protocol.CancelTerminalRequest
+---@field sessionId copydesk.protocol.SessionId The ID of the session that owns the terminal.
+---@field terminalId copydesk.protocol.TerminalId The ID of the terminal to cancel.
+---@field _meta? copydesk.protocol.Meta|vim.NIL
+
+---Response from cancelling a terminal.
+---@class copydesk.protocol.CancelTerminalResponse
+---@field _meta? copydesk.protocol.Meta|vim.NIL
+
 ---Request parameters for cancelling one tool call.
 ---@class copydesk.protocol.CancelToolCallRequest
 ---@field sessionId copydesk.protocol.SessionId The ID of the session that owns the tool call.
@@ -487,6 +497,71 @@
 ---@field annotations? copydesk.protocol.Annotations|vim.NIL Optional annotations that help Clients decide how to display or route this content.
 ---@field _meta? copydesk.protocol.Meta|vim.NIL
 
+---One job.
+---@class copydesk.protocol.JobInfo
+---@field jobId string `job-N`, or `term-N` for a program on a terminal.
+---@field sessionId string Its session.
+---@field toolCallId string The card of the call that started it.
+---@field terminalId string The terminal whose output `session/update` carries.
+---@field label string What it is called.
+---@field command string The command.
+---@field status string `running`, `stopping`, `completed`, `failed`, `timed_out`, `stopped`, `killed` or `lost`.
+---@field pid number Its process id.
+---@field elapsedMs number Milliseconds since its start, until its end.
+---@field quietMs number Milliseconds since its last output.
+---@field deadlineLeftMs? number|vim.NIL Milliseconds until it is ended.
+---@field exitCode? number|vim.NIL How it exited.
+---@field signal? string|vim.NIL The signal that ended it.
+---@field reason? string|vim.NIL Why it is being, or was, ended.
+---@field unconfirmed boolean Some of its processes could not be shown to have ended.
+---@field takesInput boolean Whether it is a terminal, which takes input and has a size.
+---@field secretPrompt? string|vim.NIL What its program asks, if it waits for a password.
+
+---`copydesk/job/kill` result.
+---@class copydesk.protocol.JobKillResult
+---@field status string `stopped`, `stopping`, `unconfirmed`, or how it had ended already.
+
+---`copydesk/job/list` parameters.
+---@class copydesk.protocol.JobListParams
+---@field sessionId? string|vim.NIL The session; absent: all that are open, the person's own included.
+
+---`copydesk/job/list` result.
+---@class copydesk.protocol.JobListResult
+---@field jobs copydesk.protocol.JobInfo[] Running ones, and ended ones as far as they are kept, in the order of their start.
+
+---`copydesk/job/read` parameters.
+---@class copydesk.protocol.JobReadParams
+---@field sessionId? string|vim.NIL Its session; absent: the person's own.
+---@field jobId string `job-N` or `term-N`, also of a command that has ended and was too long to be shown whole.
+---@field offset? number The first byte.
+---@field limit? number|vim.NIL Bytes at most; 32,768 unless given, and never more than that.
+
+---`copydesk/job/read` result.
+---@class copydesk.protocol.JobReadResult
+---@field data string The raw bytes, base64.
+---@field offset number Where they begin.
+---@field next number Where the next page begins; the end when it equals `total`.
+---@field total number Bytes kept so far.
+---@field running boolean Whether more may come.
+
+---Names one job: `copydesk/job/kill`.
+---@class copydesk.protocol.JobRef
+---@field sessionId? string|vim.NIL Its session; absent: the person's own.
+---@field jobId string `job-N` or `term-N`; a command in the foreground goes by its `term-N`.
+
+---`copydesk/job/resize` parameters.
+---@class copydesk.protocol.JobResizeParams
+---@field sessionId? string|vim.NIL Its session; absent: the person's own.
+---@field jobId string The terminal.
+---@field cols number Columns, 2 to 300.
+---@field rows number Rows, 1 to 120.
+
+---`copydesk/job/write` parameters.
+---@class copydesk.protocol.JobWriteParams
+---@field sessionId? string|vim.NIL Its session; absent: the person's own.
+---@field jobId string The terminal.
+---@field text string What the person typed, as a terminal sends it: the enter key is a carriage return.
+
 ---Request parameters for listing existing sessions.
 ---@class copydesk.protocol.ListSessionsRequest
 ---@field cwd? copydesk.protocol.AbsolutePath|vim.NIL Filter sessions by working directory. Must be an absolute path.
@@ -537,6 +612,7 @@
 ---@field uri? string|vim.NIL On a card's location that has no path on disk: the document's URI; the path is for display.
 ---@field received? number|vim.NIL On a card whose arguments still arrive: characters so far.
 ---@field review? number|vim.NIL On a card that waits for the person's review: its hunks that are still pending.
+---@field secretInput? copydesk.protocol.SecretInput|vim.NIL On a card: a program on a terminal waits for a password, which is the person's to give by `copydesk/job/write`.
 ---@field requestId? string|vim.NIL On the parameters of `session/request_permission`: names the question in `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`.
 ---@field cut? boolean|vim.NIL On a hunk of `copydesk/review/didChange`: its texts are only their beginnings.
 ---@field omitted? number|vim.NIL On a file of `copydesk/review/didChange`: how many hunks it has beside those listed.
@@ -900,6 +976,11 @@
 ---@field saved boolean Whether it is on disk now.
 ---@field reason? string|vim.NIL Why not.
 
+---A password that a program on a terminal waits for.
+---@class copydesk.protocol.SecretInput
+---@field jobId string The terminal.
+---@field prompt string What the program asks.
+
 ---Identifies the option the user chose, whether it allows or rejects the operation.
 ---@class copydesk.protocol.SelectedPermissionOutcome
 ---@field optionId copydesk.protocol.PermissionOptionId The ID of the option the user selected from this request's `options`.
@@ -910,6 +991,7 @@
 ---@field protocolVersion number The version of `copydesk/*` the server speaks.
 ---@field version string The server's own version.
 ---@field session any ACP v2 session capabilities.
+---@field jobs? table<string, any>|vim.NIL Answers `copydesk/job/*` and `terminal/cancel`.
 
 ---Capability to cancel work in a subagent session without ending that session.
 ---@class copydesk.protocol.SessionCancelCapabilities
@@ -1445,6 +1527,12 @@
 ---@field ["copydesk/tool/call"] { params: copydesk.protocol.ToolCallParams, result: copydesk.protocol.ToolCallResult } Calls a tool through the same gate as a call of the model, and stays open until it ends. A tool that fails or is denied is a result with `isError`, not an error.
 ---@field ["copydesk/toolCall/cancel"] { params: copydesk.protocol.ToolCallRef, result: copydesk.protocol.Empty } The same as `tool_call/cancel`, for clients that know the extension alone.
 ---@field ["copydesk/toolCall/background"] { params: copydesk.protocol.ToolCallRef, result: copydesk.protocol.BackgroundResult } Turns a command that runs in the foreground into a job; the call ends at once.
+---@field ["copydesk/job/list"] { params: copydesk.protocol.JobListParams, result: copydesk.protocol.JobListResult } Lists jobs, servers and terminals.
+---@field ["copydesk/job/read"] { params: copydesk.protocol.JobReadParams, result: copydesk.protocol.JobReadResult } Gives a page of what a job or a command printed. No reader of the agent's loses its place.
+---@field ["copydesk/job/write"] { params: copydesk.protocol.JobWriteParams, result: copydesk.protocol.Empty } Types into a terminal as the person, passwords included. It is kept nowhere.
+---@field ["copydesk/job/resize"] { params: copydesk.protocol.JobResizeParams, result: copydesk.protocol.Empty } Sets the size of a terminal.
+---@field ["copydesk/job/kill"] { params: copydesk.protocol.JobRef, result: copydesk.protocol.JobKillResult } Stops a job with all it started, or the command in the foreground; the agent is not told of its end.
+---@field ["terminal/cancel"] { params: copydesk.protocol.CancelTerminalRequest, result: copydesk.protocol.CancelTerminalResponse } The same as `copydesk/job/kill`, by the terminal of a card.
 ---@field ["copydesk/status"] { params: copydesk.protocol.Empty, result: copydesk.protocol.StatusResult } Gives the facts a health check prints.
 ---@field ["copydesk/trust"] { params: copydesk.protocol.TrustParams, result: copydesk.protocol.Empty } Says whether the person trusts a folder's own settings. It is remembered.
 ---@field ["copydesk/permission/list"] { params: copydesk.protocol.Empty, result: copydesk.protocol.PermissionListResult } Lists the permission rules in force: remembered ones and those of configuration files.

@@ -65,6 +65,11 @@ pub async fn begin(cx: &Cx, script: &str) {
     start(cx, script, Runs::Foreground).await;
 }
 
+/// Begins to look after what is typed into a program, for as long as the call waits.
+pub async fn begin_typed(cx: &Cx) {
+    watch(cx, Runs::Foreground).await;
+}
+
 /// Begins to look after a command that is a job from the start.
 pub async fn begin_job(cx: &Cx, script: &str) {
     start(cx, script, Runs::Background).await;
@@ -137,6 +142,10 @@ async fn start(cx: &Cx, script: &str, runs: Runs) {
     if shell::is_read_only(script, &cx.place) {
         return;
     }
+    watch(cx, runs).await;
+}
+
+async fn watch(cx: &Cx, runs: Runs) {
     cx.editor.command_started(&cx.session.id, &cx.call);
     let (vfs, roots) = (cx.vfs.clone(), Arc::clone(&cx.place.roots));
     let in_use: Vec<_> =

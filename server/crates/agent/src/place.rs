@@ -105,6 +105,14 @@ impl Place {
         Place { cwd: cwd.to_path_buf(), ..self.clone() }
     }
 
+    /// The folder that `input` names.
+    pub fn folder(&self, input: &str) -> Result<PathBuf, Failure> {
+        match self.target(input)?.location {
+            Location::Disk(path) => Ok(path),
+            Location::Virtual(uri) => Err(Failure::new(format!("{uri} is not a folder."))),
+        }
+    }
+
     /// The current folder; where it is gone, the workspace's folder it was in.
     pub fn current_folder(&self) -> PathBuf {
         let is_folder = |it: &Path| self.vfs.kind(it) == Some(FileKind::Folder);

@@ -10,6 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::permission::shell;
+use crate::place::Place;
+use crate::tool::{Access, CommandAccess, Failure, Form};
+
 /// The programs of one session; clones share them.
 #[derive(Clone, Default)]
 pub struct Programs(Arc<Mutex<BTreeMap<String, Launch>>>);
@@ -39,15 +43,40 @@ pub struct Ready {
     pub log_pattern: Option<String>,
 }
 
+impl Launch {
+    /// What starting it touches.
+    pub fn access(&self, place: &Place) -> Result<Access, Failure> {
+        if self.script.contains('\0') {
+            return Err(Failure::new("args.command contains a NUL character."));
+        }
+        let there = place.from(&self.cwd);
+        let redirected = shell::redirected(&self.script);
+        Ok(Access {
+            writes: redirected.iter().filter_map(|it| there.target(it).ok()).collect(),
+            command: Some(CommandAccess {
+                script: self.script.clone(),
+                cwd: self.cwd.clone(),
+                form: Form::Program,
+            }),
+            ..Access::default()
+        })
+    }
+}
+
 impl Programs {
     /// The program of this name.
     pub fn get(&self, name: &str) -> Option<Launch> {
         self.lock().get(name).cloned()
     }
 
-    /// All of them, by name.
-    pub fn all(&self) -> Vec<(String, Launch)> {
-        self.lock().iter().map(|(name, launch)| (name.clone(), launch.clone())).collect()
+    /// Those started by name.
+    pub fn processes(&self) -> Vec<(String, Launch)> {
+        self.those(|name, launch| *name != launch.job)
+    }
+
+    /// Those on terminals, by their ids.
+    pub fn terminals(&self) -> Vec<(String, Launch)> {
+        self.those(|name, launch| *name == launch.job)
     }
 
     /// Enters one; a name that was used before now means this one.
@@ -58,6 +87,12 @@ impl Programs {
     /// Forgets those whose job is not kept any more.
     pub fn keep(&self, known: impl Fn(&str) -> bool) {
         self.lock().retain(|_, launch| known(&launch.job));
+    }
+
+    fn those(&self, are: impl Fn(&String, &Launch) -> bool) -> Vec<(String, Launch)> {
+        let all = self.lock();
+        let those = all.iter().filter(|(name, launch)| are(name, launch));
+        those.map(|(name, launch)| (name.clone(), launch.clone())).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Launch>> {

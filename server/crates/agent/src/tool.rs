@@ -160,6 +160,12 @@ impl Output {
         self
     }
 
+    /// Adds a line for the model.
+    pub fn note(mut self, text: impl Into<String>) -> Output {
+        self.content.push(Content::Text(text.into()));
+        self
+    }
+
     /// Sets the final title.
     pub fn with_title(mut self, title: impl Into<String>) -> Output {
         self.title = Some(title.into());

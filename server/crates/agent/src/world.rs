@@ -126,6 +126,13 @@ impl World {
         exec::command_environment(std::env::vars_os(), &extra)
     }
 
+    /// The environment of programs on terminals.
+    pub async fn terminal_environment(&self) -> Vec<(OsString, OsString)> {
+        let extra: Vec<(OsString, OsString)> =
+            self.login_path().get().await.map(|path| ("PATH".into(), path)).into_iter().collect();
+        exec::terminal_environment(std::env::vars_os(), &extra)
+    }
+
     /// Begins to read the person's login PATH, so that the first command does not wait for it.
     pub fn login_path(&self) -> &LoginPath {
         self.login.get_or_init(|| {

@@ -300,8 +300,15 @@ impl Jobs {
         }
     }
 
+    /// The call whose command runs in the foreground on this terminal.
+    pub fn foreground_call(&self, terminal: &JobId) -> Option<String> {
+        let run = self.any(terminal)?;
+        let runs = run.state(|state| state.job.is_none() && state.ending.finished.is_none());
+        runs.then(|| run.origin.call.clone())
+    }
+
     /// Sends input to a terminal.
-    pub async fn write(&self, job: &JobId, bytes: &[u8]) -> Result<(), InputError> {
+    pub fn write(&self, job: &JobId, bytes: &[u8]) -> Result<(), InputError> {
         let run = self.find(job).ok_or_else(|| InputError::NotFound(job.clone()))?;
         if run.state(|state| state.ending.finished.is_some()) {
             return Err(InputError::Ended(job.clone()));
@@ -402,6 +409,19 @@ impl Jobs {
                 || (run.origin.terminal == job.0 && run.state(|state| state.job.is_some()))
         });
         found.cloned()
+    }
+
+    /// A job, or a command in the foreground by its terminal.
+    pub(crate) fn any(&self, id: &JobId) -> Option<Arc<Run>> {
+        let registry = lock(&self.inner.registry);
+        let found = registry.runs.iter().find(|run| {
+            run.origin.terminal == id.0 || run.state(|state| state.job.as_ref() == Some(id))
+        });
+        found.cloned()
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.inner.folder
     }
 
     /// Makes a command a job if there is room for one and it still runs.

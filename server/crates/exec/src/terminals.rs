@@ -34,6 +34,13 @@ pub struct Mark {
     screen: String,
 }
 
+impl Mark {
+    /// Before anything was printed.
+    pub fn start() -> Mark {
+        Mark { total: 0, screen: String::new() }
+    }
+}
+
 /// What is waited for.
 #[derive(Debug, Clone)]
 pub struct Until {
@@ -109,7 +116,7 @@ impl Jobs {
             let Some(cursor) = cursor else {
                 return Ok(Typed::AskedForSecret { left: strokes.len() - at });
             };
-            self.write(job, &stroke.bytes(cursor)).await?;
+            self.write(job, &stroke.bytes(cursor))?;
             if stroke.ends_line() && at + 1 < strokes.len() {
                 let limit = Instant::now() + LINE_MOST;
                 run.news(total, limit).await;
@@ -164,6 +171,11 @@ impl Jobs {
                 }
             }
         }
+    }
+
+    /// The question of a program that waits for a password.
+    pub fn secret_prompt(&self, job: &JobId) -> Option<String> {
+        self.find(job)?.state(|state| secret(state))
     }
 
     /// A terminal's screen with `above` lines that scrolled off it. Its owner has seen its end then.

@@ -69,6 +69,18 @@ pub struct ServerMarkers {
     pub version: String,
     /// ACP v2 session capabilities.
     pub session: Value,
+    /// Answers `copydesk/job/*` and `terminal/cancel`.
+    pub jobs: Option<Meta>,
+}
+
+/// A password that a program on a terminal waits for.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SecretInput {
+    /// The terminal.
+    pub job_id: String,
+    /// What the program asks.
+    pub prompt: String,
 }
 
 /// What ACP's messages carry in `_meta.copydesk`; each key is optional.
@@ -84,6 +96,9 @@ pub struct MetaKeys {
     pub received: Option<u64>,
     /// On a card that waits for the person's review: its hunks that are still pending.
     pub review: Option<u32>,
+    /// On a card: a program on a terminal waits for a password, which is the person's to give by
+    /// `copydesk/job/write`.
+    pub secret_input: Option<SecretInput>,
     /// On the parameters of `session/request_permission`: names the question in
     /// `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`.
     pub request_id: Option<String>,

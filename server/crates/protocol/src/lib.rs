@@ -9,9 +9,11 @@ pub use agent_client_protocol_schema::v2 as acp;
 
 pub use checkpoint::*;
 pub use copydesk::*;
+pub use job::*;
 pub use review::*;
 
 mod checkpoint;
 mod copydesk;
+mod job;
 pub mod methods;
 mod review;

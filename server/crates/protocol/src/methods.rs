@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::{acp, checkpoint, copydesk, review};
+use crate::{acp, checkpoint, copydesk, job, review};
 
 /// One method of the wire.
 #[derive(Clone, Copy, Debug)]
@@ -130,6 +130,37 @@ pub const METHODS: &[Method] = &[
         Sender::Client,
         "copydesk/toolCall/background",
         "Turns a command that runs in the foreground into a job; the call ends at once.",
+    ),
+    request::<job::JobListParams, job::JobListResult>(
+        Sender::Client,
+        "copydesk/job/list",
+        "Lists jobs, servers and terminals.",
+    ),
+    request::<job::JobReadParams, job::JobReadResult>(
+        Sender::Client,
+        "copydesk/job/read",
+        "Gives a page of what a job or a command printed. No reader of the agent's loses its place.",
+    ),
+    request::<job::JobWriteParams, copydesk::Empty>(
+        Sender::Client,
+        "copydesk/job/write",
+        "Types into a terminal as the person, passwords included. It is kept nowhere.",
+    ),
+    request::<job::JobResizeParams, copydesk::Empty>(
+        Sender::Client,
+        "copydesk/job/resize",
+        "Sets the size of a terminal.",
+    ),
+    request::<job::JobRef, job::JobKillResult>(
+        Sender::Client,
+        "copydesk/job/kill",
+        "Stops a job with all it started, or the command in the foreground; the agent is not told of \
+         its end.",
+    ),
+    request::<acp::CancelTerminalRequest, acp::CancelTerminalResponse>(
+        Sender::Client,
+        "terminal/cancel",
+        "The same as `copydesk/job/kill`, by the terminal of a card.",
     ),
     request::<copydesk::Empty, copydesk::StatusResult>(
         Sender::Client,

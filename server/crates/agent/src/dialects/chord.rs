@@ -18,6 +18,7 @@ pub static DIALECT: Dialect = Dialect {
         ("NotebookEdit", "Edit"),
         ("LS", "Glob"),
         ("Process", "Bash"),
+        ("Terminal", "Bash"),
     ],
     faces: &[
         Face::new("Read", "read").only(&[PATH, Field::new("offset"), Field::new("limit")]),

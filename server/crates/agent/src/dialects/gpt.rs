@@ -36,6 +36,7 @@ pub static DIALECT: Dialect = Dialect {
         Face::new("JobList", "job_list"),
         Face::new("JobKill", "job_kill"),
         Face::new("Process", "process"),
+        Face::new("Terminal", "terminal"),
     ],
     shown: OnceLock::new(),
 };

@@ -21,6 +21,7 @@ pub static DIALECT: Dialect = Dialect {
         ("Delete", "Bash"),
         ("LS", "Glob"),
         ("Process", "Bash"),
+        ("Terminal", "Bash"),
     ],
     faces: &[
         Face::new("Read", "Read")

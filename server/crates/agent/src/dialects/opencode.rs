@@ -56,6 +56,7 @@ pub static DIALECT: Dialect = Dialect {
         Face::new("JobList", "job_list"),
         Face::new("JobKill", "job_kill"),
         Face::new("Process", "process"),
+        Face::new("Terminal", "pty"),
     ],
     shown: OnceLock::new(),
 };

@@ -82,6 +82,18 @@ fn access(call: &str, place: &Place) -> (&'static str, Access) {
             let call = crate::tools::find("Process").unwrap().parse(input).unwrap();
             ("Process", call.access(place).unwrap())
         }
+        "type" => {
+            let launch = crate::programs::Launch {
+                job: "term-1".into(),
+                script: "cat".into(),
+                cwd: place.cwd.clone(),
+                ready: crate::programs::Ready::default(),
+            };
+            place.programs.enter("term-1".into(), launch);
+            let input = serde_json::json!({ "action": "send", "input": what });
+            let call = crate::tools::find("Terminal").unwrap().parse(input).unwrap();
+            ("Terminal", call.access(place).unwrap())
+        }
         other => panic!("{other}"),
     }
 }
@@ -162,6 +174,10 @@ fn each_mode_treats_each_access_as_the_table_says() {
             ("run echo x > made", ["ask", "deny", "ask", "allow"]),
             ("serve npm run dev", ["ask", "deny", "ask", "allow"]),
             ("serve ls", ["ask", "deny", "ask", "allow"]),
+            ("type ls", ["ask", "deny", "ask", "allow"]),
+            ("type x > y", ["ask", "deny", "ask", "allow"]),
+            ("type x > OUT/y", ASKS_OR_REFUSED),
+            ("type cat .env", ASKS_OR_REFUSED),
             ("serve make > OUT/made", ASKS_OR_REFUSED),
             ("run echo x > OUT/made", ASKS_OR_REFUSED),
             ("kill job-1", ["allow", "deny", "allow", "allow"]),
@@ -185,6 +201,15 @@ fn in_a_folder_that_is_not_trusted_nothing_runs_unasked() {
     );
     check("ask?", "allow@session Bash(git status:*)", &[("run git status", "allow")]);
     check("ask?", "allow@session Edit(src/**)", &[("write src/a", "allow"), ("write b", "ask")]);
+    check("ask", "allow Terminal(term-1)", &[("type ls", "allow"), ("type cat .env", "ask")]);
+    check("ask", "allow Terminal", &[("type ls", "allow")]);
+    check(
+        "ask",
+        "allow Bash; allow Terminal(term-2)",
+        &[("type ls", "ask"), ("run make", "allow")],
+    );
+    check("auto", "deny Terminal(term-1)", &[("type ls", "deny")]);
+    check("auto", "deny Bash(rm:*)", &[("type rm x", "deny")]);
     check("auto?", "deny Bash(ls:*)", &[("run ls", "deny")]);
     check(
         "ask",

@@ -9,7 +9,6 @@ use protocol::acp::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use vfs::Location;
 
 use crate::bounds;
 use crate::cards;
@@ -88,7 +87,11 @@ impl Tool for Bash {
 
     async fn run(self, cx: &Cx) -> Result<Output, Failure> {
         if let Some(reason) = exec::interactive_reason(&self.command) {
-            return Err(Failure::new(format!("Not run: {reason}.")));
+            let instead = match cx.dialect.offers("Terminal") {
+                true => format!(" {} runs what needs one.", cx.dialect.called("Terminal")),
+                false => String::new(),
+            };
+            return Err(Failure::new(format!("Not run: {reason}.{instead}")));
         }
         let command = self.command(cx).await?;
         let started = command.cwd.clone();
@@ -128,10 +131,7 @@ impl Bash {
     fn folder(&self, place: &Place) -> Result<PathBuf, Failure> {
         match self.cwd.as_deref().filter(|it| !it.is_empty()) {
             None => Ok(place.current_folder()),
-            Some(cwd) => match place.target(cwd)?.location {
-                Location::Disk(path) => Ok(path),
-                Location::Virtual(uri) => Err(Failure::new(format!("{uri} is not a folder."))),
-            },
+            Some(cwd) => place.folder(cwd),
         }
     }
 

@@ -17,6 +17,7 @@ mod notebook_edit;
 mod numbering;
 mod process;
 mod read;
+mod terminal;
 mod view_image;
 mod write;
 
@@ -46,6 +47,7 @@ pub static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         Entry::of::<job_list::JobList>(),
         Entry::of::<job_kill::JobKill>(),
         Entry::of::<process::Process>(),
+        Entry::of::<terminal::Terminal>(),
     ]
 });
 

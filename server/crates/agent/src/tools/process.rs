@@ -3,7 +3,6 @@
 //! Invariant: ready is what the process itself, or one it started, was seen to be. A port that
 //! somebody else holds is a failure, before the start and after it.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,7 +15,6 @@ use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use vfs::Location;
 
 use crate::bounds;
 use crate::cards;
@@ -25,7 +23,7 @@ use crate::permission::shell;
 use crate::place::Place;
 use crate::programs::{Launch, Ready};
 use crate::sandbox;
-use crate::tool::{Access, Card, CommandAccess, Cx, Failure, Form, Output, Tool};
+use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
 
 const DEFAULT: u64 = 30_000;
 const LONGEST: u64 = 600_000;
@@ -86,10 +84,10 @@ impl Tool for Process {
         match self.action {
             Action::Status | Action::Logs => Ok(Access::default()),
             Action::Stop => Ok(Access { stops: vec![self.known(place)?.0], ..Access::default() }),
-            Action::Start => self.starts(&self.launch(place)?, place),
+            Action::Start => self.launch(place)?.access(place),
             Action::Restart => {
                 let (name, launch) = self.relaunch(place)?;
-                let access = self.starts(&launch, place)?;
+                let access = launch.access(place)?;
                 Ok(Access { stops: vec![name], ..access })
             }
         }
@@ -152,7 +150,7 @@ impl Process {
         };
         let cwd = match self.cwd.as_deref().filter(|it| !it.is_empty()) {
             None => place.current_folder(),
-            Some(cwd) => folder(place, cwd)?,
+            Some(cwd) => place.folder(cwd)?,
         };
         let ready = self.ready.clone().unwrap_or_default();
         wanted(&ready)?;
@@ -166,7 +164,7 @@ impl Process {
             launch.script = command.to_owned();
         }
         if let Some(cwd) = self.cwd.as_deref().filter(|it| !it.is_empty()) {
-            launch.cwd = folder(place, cwd)?;
+            launch.cwd = place.folder(cwd)?;
         }
         if let Some(ready) = &self.ready {
             launch.ready = ready.clone();
@@ -175,26 +173,9 @@ impl Process {
         Ok((name, launch))
     }
 
-    fn starts(&self, launch: &Launch, place: &Place) -> Result<Access, Failure> {
-        if launch.script.contains('\0') {
-            return Err(Failure::new("args.command contains a NUL character."));
-        }
-        let there = place.from(&launch.cwd);
-        let redirected = shell::redirected(&launch.script);
-        Ok(Access {
-            writes: redirected.iter().filter_map(|it| there.target(it).ok()).collect(),
-            command: Some(CommandAccess {
-                script: launch.script.clone(),
-                cwd: launch.cwd.clone(),
-                form: Form::Program,
-            }),
-            ..Access::default()
-        })
-    }
-
     /// The process that is meant.
     fn known(&self, place: &Place) -> Result<(String, Launch), Failure> {
-        let all = place.programs.all();
+        let all = place.programs.processes();
         match (&self.name, all.as_slice()) {
             (Some(name), _) => {
                 let meant = all.iter().find(|(known, it)| known == name || it.job == *name);
@@ -318,7 +299,7 @@ impl Process {
     async fn status(&self, cx: &Cx) -> Result<Output, Failure> {
         let all = match &self.name {
             Some(_) => vec![self.known(&cx.place)?],
-            None => cx.place.programs.all(),
+            None => cx.place.programs.processes(),
         };
         if all.is_empty() {
             return Ok(Output::text("No process was started."));
@@ -459,13 +440,6 @@ async fn free(cx: &Cx, port: u16) -> Result<(), Failure> {
     Err(Failure::new(format!(
         "Port {port} is in use by {who}, so nothing was started. Stop that, or use another port."
     )))
-}
-
-fn folder(place: &Place, cwd: &str) -> Result<PathBuf, Failure> {
-    match place.target(cwd)?.location {
-        Location::Disk(path) => Ok(path),
-        Location::Virtual(uri) => Err(Failure::new(format!("{uri} is not a folder."))),
-    }
 }
 
 fn row(cx: &Cx, job: &str) -> Option<JobRow> {

@@ -248,15 +248,15 @@ async fn a_terminal_takes_input_and_has_a_size() {
     let terminal = JobId::from("term-1");
     eventually("size", || session.told.output.lock().unwrap().ends_with(b"30 100\r\n")).await;
     session.jobs.resize(&terminal, 90, 20).unwrap();
-    session.jobs.write(&terminal, b"hello\n").await.unwrap();
+    session.jobs.write(&terminal, b"hello\n").unwrap();
     let news = session.read(&job, Wait::Exit).await;
     assert_eq!(news.status, Status::Completed);
     let lines: Vec<&str> = news.text.lines().collect();
     assert_eq!(lines[..4], ["30 100", "hello", "got hello", "20 90"]);
     assert!(lines[4].starts_with("/dev/pts/"), "{}", lines[4]);
-    assert!(session.jobs.write(&job, b"x").await.is_err());
+    assert!(session.jobs.write(&job, b"x").is_err());
     let plain = session.start("sleep 3000").await;
-    assert!(session.jobs.write(&plain, b"x").await.is_err());
+    assert!(session.jobs.write(&plain, b"x").is_err());
 }
 
 #[tokio::test]

@@ -166,7 +166,7 @@ async fn a_password_is_the_persons_to_type() {
     assert!(!desk.view().secret_is_new);
     assert_eq!(desk.put("guess\n").await, Ok(Typed::AskedForSecret { left: 1 }));
     // The person's way.
-    jobs.write(&desk.terminal, b"hunter2\r").await.unwrap();
+    jobs.write(&desk.terminal, b"hunter2\r").unwrap();
     let view = desk.until(&mark, "got 7").await;
     assert_eq!(view.secret, None);
     assert!(!format!("{view:?}").contains("hunter2"), "{view:?}");
@@ -181,7 +181,7 @@ async fn what_is_typed_ends_where_a_password_is_asked_for() {
     let mark = desk.session.jobs.mark(&desk.terminal).unwrap();
     assert_eq!(desk.put("one\nguess\nmore\n").await, Ok(Typed::AskedForSecret { left: 2 }));
     assert_eq!(desk.view().secret.as_deref(), Some("Password:"));
-    desk.session.jobs.write(&desk.terminal, b"\r").await.unwrap();
+    desk.session.jobs.write(&desk.terminal, b"\r").unwrap();
     desk.until(&mark, "[one][]").await;
 }
 
