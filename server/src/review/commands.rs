@@ -9,7 +9,7 @@ use agent::editor::{FoundFile, FoundOutcome, Side};
 use agent::settings::ReviewPolicy;
 use review::{Edited, Existence, Origin};
 use text::{ChangeSet, LineEndings, Rope, to_ending};
-use vfs::{Location, Snapshot, Undo, Vfs, same_but_line_endings};
+use vfs::{Location, Snapshot, Source, Undo, Vfs, same_but_line_endings};
 
 use super::{Entered, Held, Review, Table, accept_call};
 
@@ -189,9 +189,9 @@ impl Table {
     /// Looks whether a document without pending hunks now shows what a command made of its file.
     pub(super) fn take_awaited(&mut self, vfs: &Vfs, location: &Location) -> Option<Edited> {
         let awaited = self.commands.awaited.get(location)?;
-        let open = vfs.open_snapshot(location);
+        let (open, read) = open_and_read(vfs, location).unzip();
         let shown = match &open {
-            Some(_) => vfs.last_read(location),
+            Some(_) => read.flatten(),
             None => location.path().and_then(|it| vfs.disk_snapshot(it).ok()).map(|it| it.rope),
         };
         if shown.as_ref() == Some(&awaited.after) {
@@ -280,9 +280,9 @@ impl Table {
         (origin, review): (&Origin, ReviewPolicy),
     ) -> FoundOutcome {
         let (mut before, mut after) = (before.text.clone(), after.text.clone());
-        let open = vfs.open_snapshot(location);
-        if let Some(open) = &open {
-            let read = vfs.last_read(location).unwrap_or_default();
+        let (open, read) = open_and_read(vfs, location).unzip();
+        if let (Some(open), Some(read)) = (&open, read) {
+            let read = read.unwrap_or_default();
             let reloaded = is_shown_as(&after, &read);
             if !reloaded && open.is_unsaved() && is_shown_as(&after, &open.rope) {
                 return FoundOutcome::NotTheCommands;
@@ -321,6 +321,22 @@ impl Table {
         self.arrive(vfs, location, &edit);
         self.ledger.agent_edit(location, before, &changes, origin);
         self.go_on(location, &edit);
+    }
+}
+
+/// An open document and the text that its editor last read from the file, both of one moment.
+fn open_and_read(vfs: &Vfs, location: &Location) -> Option<(Snapshot, Option<Rope>)> {
+    let generation = |it: &Snapshot| match it.source {
+        Source::Buffer { generation, .. } => Some(generation),
+        Source::Disk => None,
+    };
+    loop {
+        let open = vfs.open_snapshot(location)?;
+        let read = vfs.last_read(location);
+        let again = vfs.open_snapshot(location)?;
+        if generation(&open) == generation(&again) {
+            return Some((open, read));
+        }
     }
 }
 
