@@ -24,6 +24,7 @@ mod kept;
 pub mod lines;
 pub mod places;
 pub mod plain;
+pub mod returning;
 pub mod wire;
 
 /// The ledger of one process. Cloning shares it.

@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use vfs::{Location, Undo};
 
 use super::Parts;
-use super::record::of_entry;
+use super::record::{of_entry, with_pending};
 
 impl Parts {
     /// Enters what a command changed; one outcome a file, in order.
@@ -20,6 +20,7 @@ impl Parts {
             let location = self.document_of(&file.location, &file.real);
             let _lock = self.locks.take([&location]).await;
             let undo = self.keep_both(&file).await;
+            let earlier = self.review.earlier_than_command(&location);
             let held = self.review.hold([&location]);
             let mut moments = Vec::new();
             let outcome = match undo {
@@ -32,6 +33,7 @@ impl Parts {
                 }
                 Err(reason) => FoundOutcome::Failed(reason),
             };
+            let pending = self.review.taken_from(earlier);
             match (review, &outcome) {
                 (ReviewPolicy::Auto, FoundOutcome::Pending) => {
                     self.accept_at_once(&held, [&location], &call);
@@ -39,7 +41,7 @@ impl Parts {
                 (ReviewPolicy::Auto | ReviewPolicy::AfterTurn | ReviewPolicy::Blocking, _) => {}
             }
             drop(held);
-            self.record((&session, &call), moments).await;
+            self.record((&session, &call), with_pending(moments, pending)).await;
             outcomes.push(outcome);
         }
         self.publish();

@@ -20,7 +20,7 @@ use vfs::{Dirty, Location, Snapshot};
 
 use super::Parts;
 use super::document::stale;
-use super::record::{Moment, Was, of_text};
+use super::record::{Moment, Was, of_text, with_pending};
 use crate::notebooks::{Cell, IsOurs, Notebook, Notebooks};
 use crate::review::{Entered, Entry};
 
@@ -142,7 +142,9 @@ impl Parts {
             CellChange::Insert { .. } => Entry::Created,
             CellChange::Delete { .. } => Entry::Deleted(None),
         };
+        let earlier = self.review.earlier([&cell]);
         held.enter(&cell, entry, &entered, &origin);
+        let pending = self.review.taken_from(earlier);
         if let Some(old) = moved {
             held.decide(old, None, |ledger| ledger.forget(old));
         }
@@ -163,6 +165,7 @@ impl Parts {
                 after: Was::Text(changes.apply(&before)),
                 edits: Vec::new(),
                 folders: Vec::new(),
+                pending: String::new(),
             },
             CellChange::Delete { .. } => Moment {
                 real: None,
@@ -171,9 +174,10 @@ impl Parts {
                 after: Was::Nothing,
                 edits: Vec::new(),
                 folders: Vec::new(),
+                pending: String::new(),
             },
         };
-        self.record((&session, &call), vec![moment]).await;
+        self.record((&session, &call), with_pending(vec![moment], pending)).await;
         self.publish();
         let kept = self.keep_notebook(&notebook, shown.was, approval).await;
         let after = changes.apply(&before);

@@ -56,6 +56,8 @@ pub struct Moment {
     pub edits: Vec<Replaced>,
     /// Folders that were made for it.
     pub folders: Vec<PathBuf>,
+    /// What was pending in it before, as the review keeps it; empty where nothing was.
+    pub pending: String,
 }
 
 /// What a file was.
@@ -205,6 +207,7 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
                     after: Was::Nothing,
                     edits: Vec::new(),
                     folders: Vec::new(),
+                    pending: String::new(),
                 });
             }
             Step::MoveOpen(_) => {
@@ -242,6 +245,17 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
     moments
 }
 
+/// Adds what was pending before, to the first that is of a file.
+pub(super) fn with_pending(
+    mut moments: Vec<Moment>,
+    mut pending: BTreeMap<Location, String>,
+) -> Vec<Moment> {
+    for moment in &mut moments {
+        moment.pending = pending.remove(&moment.file).unwrap_or_default();
+    }
+    moments
+}
+
 /// A file that the editor moved: one that went and one that came.
 fn of_move(moved: &Moved) -> [Moment; 2] {
     let was = || match &moved.image {
@@ -250,7 +264,15 @@ fn of_move(moved: &Moved) -> [Moment; 2] {
     };
     let moment = |file: &Location, before, after, folders| {
         let real = file.path().map(vfs::Roots::real);
-        Moment { file: file.clone(), real, before, after, edits: Vec::new(), folders }
+        Moment {
+            file: file.clone(),
+            real,
+            before,
+            after,
+            edits: Vec::new(),
+            folders,
+            pending: String::new(),
+        }
     };
     let went = moment(&moved.moving.from, was(), Was::Nothing, Vec::new());
     [went, moment(&moved.to, Was::Nothing, was(), moved.folders.clone())]
@@ -265,6 +287,7 @@ pub(super) fn of_entry(file: &Location, entry: &UndoEntry) -> Moment {
         after: entry.after.clone().map_or(Was::Nothing, Was::File),
         edits: Vec::new(),
         folders: Vec::new(),
+        pending: String::new(),
     }
 }
 
@@ -277,6 +300,7 @@ pub(super) fn of_text(file: &Location, before: &Rope, changes: &ChangeSet) -> Mo
         after: Was::Text(changes.apply(before)),
         edits: replaced(changes),
         folders: Vec::new(),
+        pending: String::new(),
     }
 }
 
@@ -294,8 +318,17 @@ fn write(vfs: &Vfs, timelines: &Timelines, session: &str, call: &str, moments: V
         after: stood(vfs, it.after),
         edits: it.edits,
         folders: it.folders,
+        pending: kept_pending(vfs, &it.pending),
     };
     recorder.record(moments.into_iter().map(step).collect());
+}
+
+fn kept_pending(vfs: &Vfs, pending: &str) -> Option<[u8; 32]> {
+    if pending.is_empty() {
+        return None;
+    }
+    let kept = vfs.keep_blob(pending.as_bytes());
+    kept.inspect_err(|error| tracing::error!(%error, "what was pending before is not kept")).ok()
 }
 
 fn stood(vfs: &Vfs, was: Was) -> Stood {

@@ -11,7 +11,7 @@ use std::sync::PoisonError;
 use agent::editor::{ApplyError, Approval};
 use agent::timeline::{FileStep, Replaced, Stood};
 use protocol::RestoreConflict;
-use review::{Origin, Remembered};
+use review::{HunkId, Origin, Remembered};
 use text::{ChangeSet, Edit, Rope};
 use tokio::task::spawn_blocking;
 use vfs::{Dirty, Image, Location, Undo, UndoEntry, Vfs, same_but_line_endings};
@@ -24,6 +24,7 @@ use super::{LspEditor, Parts};
 use crate::review::Held;
 use crate::review::folders::remove_empty;
 use crate::review::places::LIES_ELSEWHERE;
+use crate::review::returning::Back;
 
 /// What the person sees a restore called in their editor's undo.
 const LABEL: &str = "Restore a checkpoint";
@@ -94,10 +95,17 @@ impl LspEditor {
         parts.review.follow_all();
         let mut restored = Restored::default();
         let mut memories = BTreeMap::new();
+        let pending = parts.review.table().ledger.hunk_ids();
         for (location, steps) in newest_first(&files) {
             let memory = parts.review.table().ledger.remember(location);
             memories.insert(location.clone(), memory);
             parts.restore_file((session, location), steps, Hunks::Go, &mut restored).await;
+        }
+        // Once all is done: what is pending under one name returns under no other.
+        for (location, steps) in &files {
+            if restored.steps.iter().any(|it| it.file == *location) {
+                parts.return_hunks(location, steps, &pending).await;
+            }
         }
         let made = steps.iter().flat_map(|(_, step)| step.folders.iter().cloned());
         remove_empty(&parts.vfs, &made.collect());
@@ -212,8 +220,17 @@ impl Parts {
                 let call = steps.last().map(|(_, step)| step.call.clone()).unwrap_or_default();
                 let (before, after) = (self.kept(before).await, self.kept(after).await);
                 let real = place(&self.vfs, location, [&before, &after]);
-                let (file, folders) = (location.clone(), Vec::new());
-                restored.steps.push(FileStep { call, file, real, before, after, edits, folders });
+                let (file, folders, pending) = (location.clone(), Vec::new(), None);
+                restored.steps.push(FileStep {
+                    call,
+                    file,
+                    real,
+                    before,
+                    after,
+                    edits,
+                    folders,
+                    pending,
+                });
                 self.save_decided(location).await;
                 self.sum_up(restored, location, steps, (true, walked.reason));
             }
@@ -222,6 +239,42 @@ impl Parts {
                 self.sum_up(restored, location, steps, (false, Some(&reason)));
             }
         }
+    }
+
+    /// What these steps took away is pending again, where they were taken back.
+    async fn return_hunks(&self, location: &Location, steps: &Steps, pending: &BTreeSet<HunkId>) {
+        if self.cells.now(location) != *location {
+            // A cell that came back is another to the editor.
+            return;
+        }
+        let Some(back) = self.kept_pending(steps).await else { return };
+        let held = self.review.hold([location]);
+        let calls = steps.iter().map(|(_, step)| step.call.clone()).collect();
+        let text = self.text_now(location);
+        held.return_hunks(location, text.as_ref(), &back, (calls, pending));
+        held.note_place(location);
+    }
+
+    /// What was pending before these steps.
+    async fn kept_pending(&self, steps: &Steps) -> Option<Back> {
+        let kept: Vec<[u8; 32]> = steps.iter().filter_map(|(_, step)| step.pending).collect();
+        let vfs = self.vfs.clone();
+        let read = spawn_blocking(move || {
+            // One that was dropped for room: its hunks stay as they are.
+            Back::read(kept.into_iter().filter_map(|it| vfs.blob(it).ok()))
+        });
+        read.await.unwrap_or_default()
+    }
+
+    /// The text of a file; nothing where there is none.
+    fn text_now(&self, location: &Location) -> Option<Rope> {
+        let known = self.review.table().ledger.current(location).cloned();
+        if known.is_some() {
+            return known;
+        }
+        let gone = location.path().is_some_and(|path| self.vfs.link_stat(path).is_err());
+        let now = (!gone).then(|| self.vfs.snapshot(location).ok())?;
+        now.map(|it| it.rope)
     }
 
     fn sum_up(

@@ -15,7 +15,7 @@ use super::Parts;
 use super::disk::{DiskStep, emptied};
 use super::document::Landed;
 use super::moves::{Edited, Moved, Moving};
-use super::record::{moments, of_text};
+use super::record::{moments, of_text, with_pending};
 use crate::review::{Entered, Entry, Held};
 
 /// Larger files are deleted without keeping their bytes for undo; they are not text.
@@ -65,6 +65,7 @@ impl Parts {
             return Err(ApplyError::Cancelled);
         }
         let leaving = self.leaving(locations.iter().zip(&kinds));
+        let earlier = self.review.earlier(locations.iter().chain(&moved));
         let mut done = Done::default();
         let places = self.real_places(&locations);
         let named = (label.as_str(), (session.as_str(), call.as_str()));
@@ -77,6 +78,7 @@ impl Parts {
             return Err(error);
         }
         self.enter(&held, (&locations, &steps, &kinds), &done, &origin_of_edit);
+        let pending = self.review.taken_from(earlier);
         let approval = match review {
             ReviewPolicy::AfterTurn | ReviewPolicy::Blocking => approval,
             ReviewPolicy::Auto => {
@@ -86,7 +88,7 @@ impl Parts {
         };
         leaving.iter().for_each(|it| self.review.leave_folders(it));
         drop(held);
-        let moments = moments(&locations, &steps, &done);
+        let moments = with_pending(moments(&locations, &steps, &done), pending);
         self.record_written((&session, &call), moments, done.receipt.take()).await;
         self.publish();
         Ok(self.settle(locations, (steps, &kinds), done, approval).await)

@@ -11,6 +11,7 @@ use review::{Edited, Existence, Origin};
 use text::{ChangeSet, LineEndings, Rope, to_ending};
 use vfs::{Location, Snapshot, Source, Undo, Vfs, same_but_line_endings};
 
+use super::returning::Known;
 use super::{Entered, Held, Review, Table, accept_call};
 
 /// Commands that run, and changes of theirs that are not in the editor yet.
@@ -24,6 +25,8 @@ pub(super) struct Commands {
     taken: HashMap<Location, Rope>,
     /// How changed files come back with their own bytes.
     undo: HashMap<Location, Undo>,
+    /// What was pending in files before a change was entered that was not found yet.
+    earlier: HashMap<Location, Known>,
 }
 
 struct Awaited {
@@ -49,6 +52,7 @@ impl Review {
         table.commands.running.retain(|it| *it != origin);
         if table.commands.running.is_empty() {
             table.commands.taken.clear();
+            table.commands.earlier.clear();
         }
     }
 }
@@ -131,6 +135,11 @@ impl Commands {
         self.undo.get(location)
     }
 
+    /// What was pending in a file before a change of a command that was seen before it is found.
+    pub fn take_earlier(&mut self, location: &Location) -> Option<Known> {
+        self.earlier.remove(location)
+    }
+
     /// Takes over how files come back that commands of earlier runs changed.
     pub fn restore_undo(&mut self, location: Location, undo: Undo) {
         self.undo.entry(location).or_insert(undo);
@@ -176,6 +185,9 @@ impl Table {
         }
         let now = changes.apply(&current);
         let origin = self.commands.author(location, &now)?;
+        if let Some(known) = self.known(location) {
+            self.commands.earlier.entry(location.clone()).or_insert(known);
+        }
         self.ledger.agent_edit(location, &current, changes, &origin);
         if let Some(awaited) = self.commands.awaited.remove(location).filter(|it| it.after == now) {
             self.accept_awaited(location, &awaited);

@@ -427,6 +427,7 @@ fn steps_of(unlogged: &vfs::Unlogged) -> Vec<FileStep> {
         after: stood(&entry.after),
         edits: Vec::new(),
         folders: entry.after.iter().flat_map(|_| folders_of(&entry.path, folders)).collect(),
+        pending: None,
     };
     entries.iter().zip(&unlogged.owned.paths).map(step).collect()
 }

@@ -51,6 +51,9 @@ pub struct FileStep {
     /// Folders that were made for it, links resolved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<PathBuf>,
+    /// What what was pending in it before is kept under, as the review keeps it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<[u8; 32]>,
 }
 
 /// One replacement: start and end in the text before, length of the new text.

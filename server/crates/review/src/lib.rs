@@ -14,6 +14,7 @@ mod moves;
 mod past;
 mod pieces;
 mod restored;
+mod returned;
 mod saved;
 mod unsure;
 mod view;
@@ -22,6 +23,7 @@ pub use back::{Back, take_back};
 pub use file::{Edited, Existence, Plan};
 pub use ledger::{Decision, Ledger, Pick, Undoing};
 pub use restored::Remembered;
+pub use returned::Returning;
 pub use saved::{
     Saved, SavedEdit, SavedEvent, SavedFile, SavedHunk, SavedMove, SavedPast, SavedPiece,
 };

@@ -17,8 +17,8 @@ use crate::pieces::{Piece, slice};
 /// What was known of a file before a restore, for its undo.
 #[derive(Clone, Debug)]
 pub struct Remembered<F> {
-    file: Option<Box<File>>,
-    moved: Option<Move<F>>,
+    pub(crate) file: Option<Box<File>>,
+    pub(crate) moved: Option<Move<F>>,
 }
 
 impl<F: Ord + Clone> Ledger<F> {
@@ -82,7 +82,7 @@ impl<F: Ord + Clone> Ledger<F> {
 }
 
 impl File {
-    fn enter_restored(&mut self, changes: &ChangeSet) {
+    pub fn enter_restored(&mut self, changes: &ChangeSet) {
         self.forget_past();
         for edit in changes.edits().iter().rev() {
             self.text_came_back(edit.range.clone(), &edit.text);
@@ -95,7 +95,7 @@ impl File {
     }
 
     /// What was decided before a restore is no longer undone by itself.
-    fn forget_past(&mut self) {
+    pub fn forget_past(&mut self) {
         self.past = Past::default();
         self.decided.clear();
     }

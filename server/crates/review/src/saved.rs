@@ -204,6 +204,25 @@ impl<F> SavedMove<F> {
     }
 }
 
+impl<F> SavedFile<F> {
+    /// A file as plain data.
+    pub(crate) fn of(name: F, file: &File) -> SavedFile<F> {
+        saved(name, file)
+    }
+
+    /// The file; `None` where what was saved makes no sense.
+    pub(crate) fn file(self) -> Option<File> {
+        restored(self)
+    }
+}
+
+impl<F: Clone> Move<F> {
+    /// A pending move of a file that has this name now, as plain data.
+    pub(crate) fn save(&self, to: &F) -> SavedMove<F> {
+        saved_move(self, to, None)
+    }
+}
+
 fn saved_move<F: Clone>(it: &Move<F>, to: &F, decided: Option<(Decision, u64)>) -> SavedMove<F> {
     let hunk = SavedHunk { id: it.hunk.clone(), origin: it.origin.clone() };
     SavedMove { from: it.from.clone(), to: to.clone(), hunk, decided }
