@@ -46,7 +46,9 @@ mod record;
 mod restoring;
 mod review_wait;
 mod saving;
+mod standing;
 mod transaction;
+mod undoing;
 mod walk;
 
 /// A connected editor. Cloning shares it.

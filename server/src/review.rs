@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use review::{Decision, Edited, Existence, HunkId, Ledger, Origin};
 use text::{ChangeSet, Rope};
 use tokio::sync::Notify;
-use vfs::{Image, Location, Snapshot, Source, Undo, Vfs};
+use vfs::{FileKind, Image, Location, Snapshot, Source, Undo, Vfs};
 
 pub mod bounds;
 pub mod checked;
@@ -62,6 +62,8 @@ pub struct Table {
     gone: BTreeMap<Location, Rope>,
     /// The bytes of files as they were before the changes that are pending.
     before: BTreeMap<Location, Image>,
+    /// What brings back files that are no more and whose names others have; the last comes last.
+    covered: BTreeMap<Location, Vec<Bytes>>,
     /// Where files were, links resolved, when the agent changed them.
     places: BTreeMap<Location, PathBuf>,
     /// Folders that were made for files of the agent's, links resolved.
@@ -71,6 +73,14 @@ pub struct Table {
     keeping: Option<keeping::Keeping>,
     /// What commands do to files.
     commands: commands::Commands,
+}
+
+/// How a file comes back with its own bytes.
+#[derive(Default)]
+struct Bytes {
+    undo: Option<Undo>,
+    text: Option<Rope>,
+    before: Option<Image>,
 }
 
 /// What document changes are looked at for.
@@ -433,19 +443,31 @@ impl Table {
     fn goes_by(&mut self, from: &Location, to: &Location) {
         self.followed.remove(from);
         self.commands.goes_by(from, to);
-        if let Some(undo) = self.deleted.remove(from) {
-            self.deleted.insert(to.clone(), undo);
+        let (own, under) = (self.take_bytes(from), self.take_bytes(to));
+        if under.undo.is_some() {
+            self.covered.entry(to.clone()).or_default().push(under);
         }
-        if let Some(text) = self.gone.remove(from) {
-            self.gone.insert(to.clone(), text);
-        }
-        if let Some(image) = self.before.remove(from) {
-            self.before.insert(to.clone(), image);
-        }
+        self.put_bytes(to, own);
+        let uncovered = self.covered.get_mut(from).and_then(Vec::pop);
+        self.put_bytes(from, uncovered.unwrap_or_default());
         if let Some(real) = self.places.remove(from) {
             self.places.insert(to.clone(), real);
         }
         self.untold.hunks.extend([from.clone(), to.clone()]);
+    }
+
+    fn take_bytes(&mut self, location: &Location) -> Bytes {
+        Bytes {
+            undo: self.deleted.remove(location),
+            text: self.gone.remove(location),
+            before: self.before.remove(location),
+        }
+    }
+
+    fn put_bytes(&mut self, location: &Location, Bytes { undo, text, before }: Bytes) {
+        self.deleted.extend(undo.map(|it| (location.clone(), it)));
+        self.gone.extend(text.map(|it| (location.clone(), it)));
+        self.before.extend(before.map(|it| (location.clone(), it)));
     }
 
     /// Takes over what happened to a file since the last look, if anything did.
@@ -470,7 +492,10 @@ impl Table {
             // The editor may still show the text of a file that is gone; what has no file is there
             // as long as it is shown.
             let is_back = match location {
-                Location::Disk(_) => on_disk(),
+                // A folder of that name is none of it.
+                Location::Disk(path) => {
+                    vfs.link_stat(path).is_ok_and(|it| it.kind != FileKind::Folder)
+                }
                 Location::Virtual(_) => vfs.is_open(location),
             };
             // What a command makes again is told when it is found.

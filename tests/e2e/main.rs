@@ -53,6 +53,7 @@ mod terminals;
 mod tidy;
 mod turns;
 mod typing;
+mod undo;
 mod unsaved;
 mod windows;
 mod workspace;

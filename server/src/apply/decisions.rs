@@ -8,17 +8,14 @@ use std::path::Path;
 
 use agent::editor::{ApplyError, Approval};
 use agent::settings::SavePolicy;
-use protocol::{
-    ReviewBaseParams, ReviewConflict, ReviewResolveParams, ReviewResolveResult, ReviewUndoParams,
-    ReviewUndoResult,
-};
+use protocol::{ReviewBaseParams, ReviewConflict, ReviewResolveParams, ReviewResolveResult};
 use review::{Decision, HunkId, Ledger, Pick, Plan, State};
 use std::sync::PoisonError;
-use text::{ChangeSet, Edit, Rope};
+use text::{ChangeSet, Rope};
 use tokio_util::sync::CancellationToken;
 use vfs::{Dirty, Image, Location, Snapshot, Undo, is_sensitive, same_but_line_endings};
 
-use super::disk::DiskStep;
+use super::disk::{DiskStep, emptied};
 use super::document::Landed;
 use super::moves::{in_order, take_move};
 use super::transaction::whole;
@@ -36,17 +33,11 @@ pub struct Resolved {
     pub told: Vec<(String, String)>,
 }
 
-/// What an undo came to, and what each session's agent is to be told of it.
-pub struct Undone {
-    /// For the client.
-    pub result: ReviewUndoResult,
-    /// By session.
-    pub told: Vec<(String, String)>,
-}
-
 /// How a plan was carried out.
 pub(super) enum Carried {
     Document(Box<Landed>),
+    /// The file went, and its document is empty: it is not to be saved.
+    Emptied(Box<Landed>),
     Disk(Box<DiskStep>),
     /// The file came or went; its text is told by the decision.
     File,
@@ -83,7 +74,7 @@ impl LspEditor {
         let mut resolved = Vec::new();
         let mut told = Told::default();
         let comment = params.comment.as_deref();
-        let ordered = in_order(&parts.review.table().ledger, picked);
+        let ordered = in_order(&parts.review.table().ledger, picked, decision);
         for (location, mut ids) in ordered {
             let failed = |ids: &BTreeSet<HunkId>, error: ApplyError| {
                 parts.waits.undecided(ids);
@@ -120,51 +111,6 @@ impl LspEditor {
         Ok(Resolved { result: ReviewResolveResult { rev, resolved, conflicts, undo_token }, told })
     }
 
-    /// `copydesk/review/undo`.
-    pub async fn undo_decision(&self, params: ReviewUndoParams) -> Result<Undone, RpcError> {
-        let parts = &self.0;
-        parts.review.follow_all();
-        let unknown = || {
-            RpcError::failed(
-                "not-found",
-                format!("there is nothing to undo by {}", params.undo_token),
-            )
-        };
-        let token: u64 = params
-            .undo_token
-            .strip_prefix("undo-")
-            .and_then(|it| it.parse().ok())
-            .ok_or_else(unknown)?;
-        let files = parts.review.table().ledger.plan_undo(token);
-        if files.is_empty() {
-            return Err(unknown());
-        }
-        let mut failed = None;
-        for part in &files {
-            let undone = match parts.undo_move(&part.file, token).await {
-                Ok(name) => parts.undo_in(&name, token).await,
-                Err(error) => Err(error),
-            };
-            failed = undone.err().or(failed);
-        }
-        let mut told = BTreeMap::new();
-        for part in &files {
-            for session in &part.sessions {
-                let text = "Review: the person took a decision back; changes of yours are pending again in";
-                let text = told.entry(session.clone()).or_insert_with(|| text.to_owned());
-                text.push_str(&format!(" {}", part.file));
-            }
-        }
-        parts.publish();
-        match failed {
-            None => Ok(Undone {
-                result: ReviewUndoResult { rev: parts.review.table().ledger.rev() },
-                told: told.into_iter().collect(),
-            }),
-            Some(error) => Err(RpcError::failed("stale", error.to_string())),
-        }
-    }
-
     /// `copydesk/review/base`: of files that the agent changed alone, and of no secret.
     pub fn base_text(&self, params: &ReviewBaseParams) -> Result<String, RpcError> {
         let review = &self.0.review;
@@ -191,7 +137,7 @@ impl LspEditor {
 
 impl Parts {
     /// Decides on hunks of one file; gives what is to be said of those that kept typed text.
-    async fn decide(
+    pub(super) async fn decide(
         &self,
         location: &Location,
         ids: &BTreeSet<HunkId>,
@@ -237,21 +183,8 @@ impl Parts {
         Ok(kept)
     }
 
-    async fn undo_in(&self, location: &Location, token: u64) -> Result<(), ApplyError> {
-        let _lock = self.locks.take([location]).await;
-        let held = self.review.hold([location]);
-        let plans = self.review.table().ledger.plan_undo(token);
-        let plan = plans.into_iter().find(|it| it.file == *location).and_then(|it| it.plan);
-        let undo = |ledger: &mut Ledger<Location>| ledger.undo(location, token);
-        self.carry_out_plan("Undo a review decision", location, plan, &held, undo).await?;
-        let hunks = self.review.table().ledger.view(location).map(|it| it.hunks);
-        let pending = hunks.into_iter().flatten().map(|it| it.id).collect();
-        self.waits.undecided(&pending);
-        Ok(())
-    }
-
     /// Does to a file what a decision needs, then lets the ledger know.
-    async fn carry_out_plan(
+    pub(super) async fn carry_out_plan(
         &self,
         label: &str,
         location: &Location,
@@ -261,6 +194,7 @@ impl Parts {
     ) -> Result<(), ApplyError> {
         let is_only_told = plan.is_none();
         let takes_away = plan == Some(Plan::Delete);
+        let known = self.review.table().ledger.current(location).cloned();
         if !is_only_told && held.lies_elsewhere(location) {
             let reason = LIES_ELSEWHERE.to_owned();
             return Err(ApplyError::Refused { location: location.clone(), reason });
@@ -268,10 +202,13 @@ impl Parts {
         let carried = match plan {
             None => Ok(Carried::File),
             Some(Plan::Text(changes)) if changes.is_identity() => Ok(Carried::File),
-            Some(Plan::Text(changes)) => self.change_text(label, location, &changes, held).await,
+            Some(Plan::Text(changes)) => {
+                let of = known.as_ref();
+                self.change_text_of(label, location, (of, &changes), held).await
+            }
             Some(Plan::Create(text)) => match self.bring_cell_back(label, location, &text).await {
                 Some(back) => back.map(|()| Carried::File),
-                None => self.bring_back(location, &text, held.deleted(location)).await,
+                None => self.bring_back(label, location, &text, held.deleted(location)).await,
             },
             Some(Plan::Delete) => match self.take_cell_away(label, location).await {
                 Some(gone) => gone.map(|()| Carried::File),
@@ -283,7 +220,10 @@ impl Parts {
             self.review.leave_folders(location);
         }
         match &carried {
-            Carried::Document(landed) => held.decide(location, Some(&landed.entered()), decide),
+            Carried::Document(landed) | Carried::Emptied(landed) => {
+                held.decide(location, Some(&landed.entered()), decide);
+                held.note_place(location);
+            }
             Carried::Disk(step) => {
                 let DiskStep { before, changes, .. } = &**step;
                 held.decide(location, Some(&whole(before, changes)), decide);
@@ -310,6 +250,18 @@ impl Parts {
         changes: &ChangeSet,
         held: &Held,
     ) -> Result<Carried, ApplyError> {
+        self.change_text_of(label, location, (None, changes), held).await
+    }
+
+    /// As [`Parts::change_text`], and nothing happens where the text is not the one that the changes
+    /// were made for.
+    async fn change_text_of(
+        &self,
+        label: &str,
+        location: &Location,
+        (of, changes): (Option<&Rope>, &ChangeSet),
+        held: &Held,
+    ) -> Result<Carried, ApplyError> {
         let base = match self.vfs.snapshot(location) {
             Ok(base) => base,
             Err(error) => {
@@ -319,7 +271,8 @@ impl Parts {
                 });
             }
         };
-        if base.rope.len_bytes() != changes.len_before() {
+        let is_other = of.is_some_and(|of| *of != base.rope);
+        if is_other || base.rope.len_bytes() != changes.len_before() {
             let reason = "it changed just now; try again".to_owned();
             return Err(ApplyError::Refused { location: location.clone(), reason });
         }
@@ -433,18 +386,33 @@ impl Parts {
         Some(DiskStep { ops: Vec::new(), before: base.rope.clone(), changes: changes.clone() })
     }
 
-    /// Makes a file again, from its own bytes where they are known.
+    /// Makes a file again, from its own bytes where they are known, and has its document, where the
+    /// editor still shows one, show it.
     async fn bring_back(
         &self,
+        label: &str,
         location: &Location,
         text: &str,
         gone: Option<(Undo, Option<Rope>)>,
     ) -> Result<Carried, ApplyError> {
+        self.check_shown(location)?;
+        self.make_way(location).await?;
+        self.make_again(location, text, gone).await?;
+        let landed = self.show_as_on_disk(label, location).await?;
+        Ok(landed.map_or(Carried::File, |landed| Carried::Document(Box::new(landed))))
+    }
+
+    async fn make_again(
+        &self,
+        location: &Location,
+        text: &str,
+        gone: Option<(Undo, Option<Rope>)>,
+    ) -> Result<(), ApplyError> {
         if let Some((undo, went_with)) = gone
             && self.revert(undo).await.is_ok()
         {
             if went_with.is_some_and(|it| it == *text) {
-                return Ok(Carried::File);
+                return Ok(());
             }
             // It may have gone with earlier edits of the agent's in it.
             let there = location.path().and_then(|path| self.vfs.disk_snapshot(path).ok());
@@ -452,16 +420,11 @@ impl Parts {
                 let step = self.plan_edit(&there, &ChangeSet::whole(&there.rope, text))?;
                 self.commit(step.ops).await?;
             }
-            return Ok(Carried::File);
-        }
-        let on_disk = location.path().is_some_and(|path| self.vfs.link_stat(path).is_ok());
-        if on_disk {
-            let reason = "there is another file of that name now".to_owned();
-            return Err(ApplyError::Refused { location: location.clone(), reason });
+            return Ok(());
         }
         let step = self.plan_create(location, text)?;
         self.commit(step.ops).await?;
-        Ok(Carried::File)
+        Ok(())
     }
 
     pub(super) async fn take_away(
@@ -474,6 +437,7 @@ impl Parts {
         let on_disk = location.path().is_some_and(|path| self.vfs.link_stat(path).is_ok());
         match self.vfs.open_snapshot(location) {
             Some(open) if on_disk && !open.is_unsaved() && self.client.deletes_files => {
+                self.check_shows_disk(&open)?;
                 let undo = match self.delete_open(label, location, &never).await {
                     Ok(undo) => undo,
                     Err(error) => {
@@ -483,18 +447,18 @@ impl Parts {
                     }
                 };
                 undo.into_iter().for_each(|undo| held.keep_undo(location, undo, open.rope.clone()));
-                Ok(Carried::File)
+                self.empty_what_is_shown(label, location).await
             }
-            Some(open) if self.client.applies_edits && (open.is_unsaved() || !on_disk) => {
-                let len = open.rope.len_bytes();
-                let all = ChangeSet::new(len, vec![Edit::new(0..len, "")]);
-                let all = all.unwrap_or_else(|_| ChangeSet::identity(len));
-                self.change_text(label, location, &all, held).await
+            Some(open) if self.client.applies_edits && (self.is_typed_in(&open) || !on_disk) => {
+                self.change_text(label, location, &emptied(&open.rope), held).await
             }
-            Some(_) | None => {
+            open => {
+                if let Some(open) = &open {
+                    self.check_shows_disk(open)?;
+                }
                 let step = self.plan_delete(location)?;
                 held.keep_undo(location, self.commit(step.ops).await?.undo, step.before);
-                Ok(Carried::File)
+                self.empty_what_is_shown(label, location).await
             }
         }
     }
@@ -504,7 +468,8 @@ impl Parts {
         let policy = *self.save_policy.lock().unwrap_or_else(PoisonError::into_inner);
         let ours = self.vfs.document(location).is_some_and(|it| it.dirty == Dirty::Ours);
         let pending = self.review.table().ledger.is_text_pending(location);
-        let on_disk = location.path().is_some() && !self.review.lies_elsewhere(location);
+        let is_there = location.path().is_some_and(|path| self.vfs.link_stat(path).is_ok());
+        let on_disk = is_there && !self.review.lies_elsewhere(location);
         match policy {
             SavePolicy::Never => {}
             SavePolicy::IfWasClean | SavePolicy::Always => {

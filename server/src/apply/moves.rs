@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent::editor::ApplyError;
-use review::{Decision, HunkId, Ledger};
+use agent::editor::{ApplyError, Approval};
+use review::{Decision, HunkId, Ledger, Passing};
 use serde_json::json;
 use text::{ChangeSet, Rope};
 use tokio::time::timeout;
@@ -17,6 +17,7 @@ use vfs::{DiskOp, Image, Location, Snapshot, Undo};
 
 use super::Parts;
 use super::document::{Landed, check_encodable, rebased, stale};
+use super::standing::PENDING_THERE;
 use super::transaction::{MAX_KEPT, Step, refused};
 use crate::review::lines::{self, Told};
 use crate::review::places::LIES_ELSEWHERE;
@@ -179,7 +180,7 @@ impl Parts {
     }
 
     /// Moves a file of which the text is as it should be: by the editor where that has it open.
-    async fn move_file(
+    pub(super) async fn move_file(
         &self,
         label: &str,
         from: &Location,
@@ -191,13 +192,11 @@ impl Parts {
         if let Some(led) = [from, to].into_iter().find(|it| self.review.leads_elsewhere(it)) {
             return Err(refused(led.clone(), LIES_ELSEWHERE));
         }
-        if self.vfs.link_stat(new).is_ok() {
-            return Err(refused(to.clone(), "there is another file of that name now"));
-        }
         if self.review.table().ledger.is_pending(to) {
-            let reason = "other changes of a file of that name are pending; decide on those first";
-            return Err(refused(to.clone(), reason));
+            return Err(refused(to.clone(), PENDING_THERE));
         }
+        self.check_shown(to)?;
+        self.make_way(to).await?;
         match self.vfs.open_snapshot(from) {
             Some(open) if open.is_unsaved() => return Err(unsaved(from.clone())),
             Some(_) if self.client.applies_edits && self.client.renames_files => {
@@ -213,8 +212,13 @@ impl Parts {
             .vfs
             .content_hash(old)
             .map_err(|error| refused(from.clone(), &error.to_string()))?;
-        let (from, to) = (old.to_owned(), new.to_owned());
-        self.commit(vec![DiskOp::Rename { from, to, base_hash }]).await.map(drop)
+        let rename = DiskOp::Rename { from: old.to_owned(), to: new.to_owned(), base_hash };
+        self.commit(vec![rename]).await?;
+        // An editor may have shown the file by this name all the time.
+        if let Some(landed) = self.show_as_on_disk(label, to).await? {
+            self.keep(to, landed.buffer, Approval::Person).await;
+        }
+        Ok(())
     }
 
     /// Takes back a move that the editor made; what is in the buffer is what is on disk.
@@ -269,27 +273,6 @@ impl Parts {
     pub(super) fn moved_from(&self, location: &Location) -> Option<Location> {
         self.review.table().ledger.moved_from(location).map(|(_, from)| from.clone())
     }
-
-    /// Takes a decision on a file's move back; gives the name the file has now.
-    pub(super) async fn undo_move(
-        &self,
-        location: &Location,
-        token: u64,
-    ) -> Result<Location, ApplyError> {
-        let again = self.review.table().ledger.moves_again(location, token).cloned();
-        let name = again.clone().unwrap_or_else(|| location.clone());
-        let _locks = self.locks.take([location, &name]).await;
-        let held = self.review.hold([location, &name]);
-        if let Some(to) = &again {
-            self.move_file("Undo a review decision", location, to)
-                .await
-                .inspect_err(|_| held.failed())?;
-            self.review.leave_folders(location);
-            held.goes_by(location, to);
-        }
-        held.decide(location, None, |ledger| ledger.undo_move(location, token));
-        Ok(name)
-    }
 }
 
 /// The hunk of a file's move, taken out of those that are decided on.
@@ -302,29 +285,30 @@ pub(super) fn take_move(
     ids.take(hunk)
 }
 
-/// Files in the order in which they can go back to their old names: one whose old name another of them
-/// has now comes after that.
+/// Files in the order in which a decision can be carried out in them: a name is taken once it is free.
 pub(super) fn in_order(
     ledger: &Ledger<Location>,
     picked: BTreeMap<Location, BTreeSet<HunkId>>,
+    decision: Decision,
 ) -> Vec<(Location, BTreeSet<HunkId>)> {
-    let mut left = picked;
-    let mut ordered = Vec::with_capacity(left.len());
-    while !left.is_empty() {
-        let waits =
-            |it: &Location| ledger.moved_from(it).is_some_and(|(_, from)| left.contains_key(from));
-        let mut next: Vec<Location> = left.keys().filter(|it| !waits(it)).cloned().collect();
-        if next.is_empty() {
-            // They changed places with each other, which is refused one by one.
-            next = left.keys().cloned().collect();
-        }
-        let entries = next.iter().filter_map(|it| left.remove_entry(it));
-        ordered.extend(entries);
-    }
-    ordered
+    let passing = |location: &Location, ids: &BTreeSet<HunkId>| match decision {
+        Decision::Accept => Passing::default(),
+        Decision::Reject => ledger.passing(location, ids),
+    };
+    let steps = picked.into_iter().map(|(location, ids)| {
+        let passing = passing(&location, &ids);
+        ((location, ids), passing)
+    });
+    review::in_order(steps.collect(), folders_of)
 }
 
-fn unsaved(location: Location) -> ApplyError {
+/// The folders that a file is in.
+pub(super) fn folders_of(location: &Location) -> Vec<Location> {
+    let above = location.path().into_iter().flat_map(|path| path.ancestors().skip(1));
+    above.map(Location::disk).collect()
+}
+
+pub(super) fn unsaved(location: Location) -> ApplyError {
     let reason =
         "its buffer holds unsaved text, so it is not moved; the person has to save it first";
     refused(location, reason)

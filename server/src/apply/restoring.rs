@@ -375,7 +375,7 @@ impl Parts {
     ) -> Result<(Was, Was, Vec<Replaced>), ApplyError> {
         let carried = self.change_text(LABEL, location, changes, held).await;
         match carried.inspect_err(|_| held.failed())? {
-            Carried::Document(landed) => {
+            Carried::Document(landed) | Carried::Emptied(landed) => {
                 let edit = (&landed.before, &landed.changes);
                 held.decide(location, Some(&landed.entered()), |ledger| {
                     hunks.text(ledger, location, edit);

@@ -179,14 +179,18 @@ impl Table {
             }
         }
         let moves: Vec<_> = kept.iter_mut().flat_map(KeptFile::take_moves).collect();
+        let (shadowed, kept): (Vec<_>, Vec<_>) = kept.into_iter().partition(|it| it.shadowed);
         let files = kept.into_iter().map(KeptFile::saved);
         let saved = match whose {
-            Whose::This => Saved { hunks, tokens, files: files.collect(), moves },
+            Whose::This => {
+                let shadowed = shadowed.into_iter().map(KeptFile::saved).collect();
+                Saved { hunks, tokens, files: files.collect(), moves, shadowed }
+            }
             // Decisions of another process have numbers of its own.
             Whose::Another => {
                 let files = files.map(|it| SavedFile { past: None, ..it }).collect();
                 let moves = moves.into_iter().filter(|it| it.decided.is_none()).collect();
-                Saved { hunks, tokens: 0, files, moves }
+                Saved { hunks, tokens: 0, files, moves, shadowed: Vec::new() }
             }
         };
         let broken = self.ledger.restore(saved);
@@ -195,7 +199,7 @@ impl Table {
 
     fn pending(&mut self) -> Option<(PathBuf, Vec<u8>)> {
         let path = self.keeping.as_ref()?.own.as_ref()?.path.clone();
-        let Saved { hunks, tokens, files, moves } = self.ledger.save();
+        let Saved { hunks, tokens, files, moves, shadowed } = self.ledger.save();
         let mut room = MAX_DECIDED;
         let files = files.into_iter().filter(|it| {
             // Those with nothing pending are here for the undo of decisions alone.
@@ -216,9 +220,10 @@ impl Table {
             kept.keep_places(&self.places);
             Some(kept)
         });
+        let shadowed = shadowed.into_iter().map(|it| Some(KeptFile::of_shadowed(it)));
         let mut bytes = Vec::new();
         // The numbers go with each line, so that none is given twice whatever is lost.
-        for file in std::iter::once(None).chain(files) {
+        for file in std::iter::once(None).chain(files).chain(shadowed) {
             checked::push(&mut bytes, &Kept { format: FORMAT, hunks, tokens, file }).ok()?;
         }
         Some((path, bytes))

@@ -69,6 +69,9 @@ pub(super) struct KeptFile {
     past: Option<KeptPast>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     moves: Vec<KeptMove>,
+    /// Another file has its name now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shadowed: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -163,6 +166,11 @@ impl KeptFile {
         kept(file, moves.into_iter().map(kept_move).collect())
     }
 
+    /// A file that is no more and whose name another one has, as the ledger gives it.
+    pub fn of_shadowed(file: SavedFile<Location>) -> KeptFile {
+        KeptFile { shadowed: true, ..kept(file, Vec::new()) }
+    }
+
     /// The moves, as the ledger takes them.
     pub fn take_moves(&mut self) -> impl Iterator<Item = SavedMove<Location>> + use<> {
         std::mem::take(&mut self.moves).into_iter().map(saved_move)
@@ -239,6 +247,7 @@ fn kept(file: SavedFile<Location>, moves: Vec<KeptMove>) -> KeptFile {
         folders: Vec::new(),
         past: file.past.map(kept_past),
         moves,
+        shadowed: false,
     }
 }
 

@@ -15,6 +15,7 @@ pub struct Start<'a> {
     pub(super) folders: Vec<String>,
     options: Value,
     without: Vec<&'static str>,
+    operations: Vec<&'static str>,
     pub(super) environment: Vec<(&'static str, String)>,
 }
 
@@ -28,6 +29,7 @@ impl<'a> Start<'a> {
             folders: vec![uri(workspace.root())],
             options: json!({ "trusted": true }),
             without: Vec::new(),
+            operations: vec!["create", "rename", "delete"],
             environment: Vec::new(),
         }
     }
@@ -51,6 +53,12 @@ impl<'a> Start<'a> {
     /// Leaves out a marker of `capabilities.experimental.copydesk`.
     pub fn without(mut self, marker: &'static str) -> Self {
         self.without.push(marker);
+        self
+    }
+
+    /// Files cannot be made, moved or deleted through this editor.
+    pub fn without_operations(mut self) -> Self {
+        self.operations.clear();
         self
     }
 
@@ -95,7 +103,7 @@ impl<'a> Start<'a> {
             "general": { "positionEncodings": self.columns },
             "workspace": {
                 "applyEdit": self.kind != Kind::Headless,
-                "workspaceEdit": { "documentChanges": true, "resourceOperations": ["create", "rename", "delete"] },
+                "workspaceEdit": { "documentChanges": true, "resourceOperations": self.operations },
                 "workspaceFolders": true,
                 "configuration": false,
                 "executeCommand": {},

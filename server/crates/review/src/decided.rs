@@ -6,10 +6,11 @@ use std::ops::Range;
 use text::{ChangeSet, Edit};
 
 use crate::HunkId;
-use crate::file::{Existence, File, Left, Plan};
+use crate::file::{File, Left, Plan};
 use crate::ledger::Decision;
 use crate::past::{Event, Part, Settled};
 use crate::pieces::{Piece, add_range, make_room, shift, shift_range, slice, without};
+use crate::presence::{Existence, Presence};
 
 /// One piece that was rejected.
 #[derive(Clone, Debug)]
@@ -127,6 +128,7 @@ impl File {
         token: Option<u64>,
     ) {
         let mut existence = self.existence.take_if(|(_, id)| hunks.contains(id));
+        let kind = existence.as_ref().map(|(kind, _)| *kind);
         let mut index = 0;
         while let Some(piece) = self.pieces.get(index).cloned() {
             if !hunks.contains(&piece.hunk) {
@@ -148,6 +150,9 @@ impl File {
         }
         if let (Some((kind, id)), Decision::Reject) = (existence, decision) {
             self.remember(token, &id, (0..0, String::new()), Some(kind));
+        }
+        if decision == Decision::Reject {
+            self.came_or_went_back(kind);
         }
         self.forget_origins();
     }
@@ -203,13 +208,12 @@ impl File {
         }
         let mut hunks = hunks;
         let (after, changes) = self.undone(token, &mut hunks)?;
-        let came_back = after.existence.is_some();
-        let plan = match settled.existence.filter(|_| came_back) {
-            Some(Existence::Added) if self.current.len_bytes() == 0 => {
-                Plan::Create(after.current.to_string())
+        let plan = match (self.presence, after.presence) {
+            (Presence::Gone, Presence::There) => Plan::Create(after.current.to_string()),
+            (Presence::There, Presence::Gone) => Plan::Delete,
+            (Presence::There, Presence::There) | (Presence::Gone, Presence::Gone) => {
+                Plan::Text(changes)
             }
-            Some(Existence::Deleted) if changes.len_after() == 0 => Plan::Delete,
-            Some(Existence::Added | Existence::Deleted) | None => Plan::Text(changes),
         };
         Some((sessions, Some(plan)))
     }

@@ -12,16 +12,8 @@ use crate::decided::Decided;
 use crate::kept::{Around, Kept, kept};
 use crate::past::{Event, Names, Past};
 use crate::pieces::{Piece, add_range, make_room, shift, shift_range, slice, splice, without};
+use crate::presence::{Existence, Presence};
 use crate::{HunkId, Origin};
-
-/// Whether the file itself came or went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existence {
-    /// The agent made the file.
-    Added,
-    /// The agent deleted it.
-    Deleted,
-}
 
 /// What has to happen to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +57,8 @@ pub(crate) struct File {
     pub origins: BTreeMap<HunkId, Origin>,
     /// The hunk that is the file's coming or going.
     pub existence: Option<(Existence, HunkId)>,
+    /// Whether there is such a file, as far as the agent and decisions on its changes know.
+    pub presence: Presence,
     /// Where the text of rejected pieces was, while that can be undone.
     pub decided: Vec<Decided>,
     /// What happened since the oldest decision that can be undone.
@@ -79,6 +73,7 @@ impl File {
             pieces: Vec::new(),
             origins: BTreeMap::new(),
             existence: None,
+            presence: Presence::There,
             decided: Vec::new(),
             past: Past::default(),
         }
@@ -141,11 +136,13 @@ impl File {
             let ids: BTreeSet<HunkId> = near.map(|piece| piece.hunk.clone()).collect();
             ids.iter().for_each(|id| self.mark(id, origin));
         }
+        self.stand_with_text();
         self.forget_origins();
     }
 
     /// As [`File::created`], unrecorded.
     pub fn enter_created(&mut self, text: &str, origin: &Origin, names: &mut Names<'_>) {
+        self.presence = Presence::There;
         self.supersede();
         let deleted = matches!(self.existence, Some((Existence::Deleted, _)));
         let changes = if deleted {
@@ -176,6 +173,7 @@ impl File {
         } else {
             self.exists(Existence::Deleted, origin, names);
         }
+        self.presence = Presence::Gone;
         self.forget_origins();
     }
 
@@ -200,6 +198,9 @@ impl File {
             }
             added += edit.text.len();
             removed += edit.range.len();
+        }
+        if self.stand_with_text() {
+            edited = Edited::Hunks;
         }
         if edited == Edited::Hunks {
             self.forget_origins();

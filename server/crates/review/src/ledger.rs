@@ -5,9 +5,11 @@ use std::ops::Range;
 
 use text::{ChangeSet, Rope};
 
-use crate::file::{Edited, Existence, File, Plan};
+use crate::file::{Edited, File, Plan};
 use crate::moves::{DecidedMove, Move};
+use crate::order::Passing;
 use crate::past::Names;
+use crate::presence::Existence;
 use crate::view::FileView;
 use crate::{HunkId, Origin};
 
@@ -41,10 +43,18 @@ pub enum Pick<F> {
 /// One file's part of an undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undoing<F> {
-    /// The file.
+    /// The file, by the name it has or had.
     pub file: F,
-    /// What has to happen to it first; `None` where only the ledger changes.
+    /// The name it goes by again where its move was decided on; its own where that was accepted.
+    pub again: Option<F>,
+    /// What has to happen to its text after that; `None` where only the ledger changes.
     pub plan: Option<Plan>,
+    /// The hunks that become pending again, that of its move aside.
+    pub hunks: BTreeSet<HunkId>,
+    /// What was decided.
+    pub decision: Decision,
+    /// Another file has its name, or had it when the one of this part went.
+    pub is_shadowed: bool,
     /// The sessions whose hunks become pending again.
     pub sessions: BTreeSet<String>,
 }
@@ -59,6 +69,8 @@ pub struct Ledger<F> {
     /// Pending moves, by the name the file has now.
     pub(crate) moves: BTreeMap<F, Move<F>>,
     pub(crate) decided_moves: Vec<DecidedMove<F>>,
+    /// Files that are no more and whose names others have; the last to lose it comes last.
+    pub(crate) shadowed: Vec<(F, File)>,
     pub(crate) rev: u64,
     /// Files in which hunks ended in doubt since that was last asked.
     doubted: BTreeSet<F>,
@@ -72,6 +84,7 @@ impl<F> Default for Ledger<F> {
             tokens: 0,
             moves: BTreeMap::new(),
             decided_moves: Vec::new(),
+            shadowed: Vec::new(),
             rev: 0,
             doubted: BTreeSet::new(),
         }
@@ -225,6 +238,7 @@ impl<F: Ord + Clone> Ledger<F> {
         }
         let Some(found) = self.files.remove(from) else { return false };
         self.files.insert(to.clone(), found);
+        self.shadowed.iter_mut().filter(|(it, _)| it == from).for_each(|it| it.0.clone_from(to));
         self.rename_moves(from, to);
         self.rev += 1;
         true
@@ -258,6 +272,21 @@ impl<F: Ord + Clone> Ledger<F> {
         self.files.get(file).map(|it| it.plan_reject(hunks))
     }
 
+    /// What rejecting hunks of a file does to names.
+    pub fn passing(&self, file: &F, hunks: &BTreeSet<HunkId>) -> Passing<F> {
+        let mut passing = Passing::default();
+        match self.plan_reject(file, hunks) {
+            Some(Plan::Create(_)) => passing.takes.push(file.clone()),
+            Some(Plan::Delete) => passing.frees.push(file.clone()),
+            Some(Plan::Text(_)) | None => {}
+        }
+        if let Some(it) = self.moves.get(file).filter(|it| hunks.contains(&it.hunk)) {
+            passing.frees.push(file.clone());
+            passing.takes.push(it.from.clone());
+        }
+        passing
+    }
+
     /// A new name for decisions that are undone together.
     pub fn token(&mut self) -> u64 {
         self.tokens += 1;
@@ -274,6 +303,7 @@ impl<F: Ord + Clone> Ledger<F> {
         for found in self.files.values_mut() {
             found.forget_decisions(oldest, &mut self.hunks);
         }
+        self.forget_shadowed(oldest);
         let gone: Vec<F> = self.files.keys().filter(|it| self.is_done_with(it)).cloned().collect();
         gone.iter().for_each(|it| drop(self.files.remove(it)));
     }
@@ -283,15 +313,33 @@ impl<F: Ord + Clone> Ledger<F> {
         self.tokens.saturating_sub(KEPT_DECISIONS)
     }
 
-    /// The files of a decision and what undoing it needs; empty when the token is not known.
+    /// The files of a decision and what undoing it needs, in no order; empty when the token is not known.
     pub fn plan_undo(&self, token: u64) -> Vec<Undoing<F>> {
-        let undoing = |(name, file): (&F, &File)| {
-            let (sessions, plan) = file.plan_undo(token, self.hunks)?;
-            Some(Undoing { file: name.clone(), plan, sessions })
-        };
-        let mut undoings = self.files.iter().filter_map(undoing).collect();
+        let files = self.files.iter();
+        let mut undoings =
+            files.filter_map(|(name, file)| self.undoing(name, file, token)).collect();
         self.add_moves(&mut undoings, token);
+        self.add_shadowed(&mut undoings, token);
         undoings
+    }
+
+    /// What has to happen to the text of a file before its part of a decision counts as taken back.
+    pub fn plan_undo_in(&self, file: &F, token: u64) -> Option<Plan> {
+        self.files.get(file)?.plan_undo(token, self.hunks)?.1
+    }
+
+    pub(crate) fn undoing(&self, name: &F, file: &File, token: u64) -> Option<Undoing<F>> {
+        let (_, settled) = file.past.find(token)?;
+        let (sessions, plan) = file.plan_undo(token, self.hunks)?;
+        Some(Undoing {
+            file: name.clone(),
+            again: None,
+            plan,
+            hunks: settled.hunks.keys().cloned().collect(),
+            decision: settled.decision,
+            is_shadowed: false,
+            sessions,
+        })
     }
 
     /// Takes a file's part of a decision back, its move aside; what `plan_undo` asked for has
@@ -317,6 +365,24 @@ impl<F: Ord + Clone> Ledger<F> {
     fn is_done_with(&self, file: &F) -> bool {
         let idle = self.files.get(file).is_some_and(|it| !it.is_pending() && it.past.is_empty());
         idle && !self.is_moved(file)
+    }
+}
+
+impl<F: Clone + PartialEq> Undoing<F> {
+    /// What it does to names.
+    pub fn passing(&self) -> Passing<F> {
+        let mut passing = Passing::default();
+        let name = self.again.as_ref().unwrap_or(&self.file);
+        if let Some(again) = self.again.as_ref().filter(|again| **again != self.file) {
+            passing.frees.push(self.file.clone());
+            passing.takes.push(again.clone());
+        }
+        match &self.plan {
+            Some(Plan::Create(_)) => passing.takes.push(name.clone()),
+            Some(Plan::Delete) => passing.frees.push(name.clone()),
+            Some(Plan::Text(_)) | None => {}
+        }
+        passing
     }
 }
 

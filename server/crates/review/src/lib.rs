@@ -11,17 +11,22 @@ mod joined;
 mod kept;
 mod ledger;
 mod moves;
+mod order;
 mod past;
 mod pieces;
+mod presence;
 mod restored;
 mod returned;
 mod saved;
+mod shadow;
 mod unsure;
 mod view;
 
 pub use back::{Back, take_back};
-pub use file::{Edited, Existence, Plan};
+pub use file::{Edited, Plan};
 pub use ledger::{Decision, Ledger, Pick, Undoing};
+pub use order::{Passing, in_order};
+pub use presence::Existence;
 pub use restored::Remembered;
 pub use returned::Returning;
 pub use saved::{

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 
 use text::Rope;
 
-use crate::file::{Existence, File};
+use crate::file::File;
 use crate::ledger::{Decision, Ledger, Pick, Undoing};
+use crate::presence::Existence;
 use crate::view::{Author, Change, FileView, Hunk, State};
 use crate::{HunkId, Origin};
 
@@ -47,8 +48,9 @@ impl<F: Ord + Clone> Ledger<F> {
         if self.is_pending(to) {
             return false;
         }
-        self.forget(to);
-        let file = self.files.remove(from).unwrap_or_else(|| File::new(text));
+        self.forget_moves(to);
+        self.shadow(to);
+        let file = self.leave(from).unwrap_or_else(|| File::new(text));
         let is_new = matches!(file.existence, Some((Existence::Added, _)));
         self.files.insert(to.clone(), file);
         // Where a decided move went back to, the file is no more.
@@ -127,11 +129,19 @@ impl<F: Ord + Clone> Ledger<F> {
         for decided in self.decided_moves.iter().filter(|it| it.token == token) {
             let file = decided.now();
             let at = undoings.iter().position(|it| it.file == *file).unwrap_or_else(|| {
-                let sessions = BTreeSet::new();
-                undoings.push(Undoing { file: file.clone(), plan: None, sessions });
+                undoings.push(Undoing {
+                    file: file.clone(),
+                    again: None,
+                    plan: None,
+                    hunks: BTreeSet::new(),
+                    decision: decided.decision,
+                    is_shadowed: false,
+                    sessions: BTreeSet::new(),
+                });
                 undoings.len() - 1
             });
             if let Some(undoing) = undoings.get_mut(at) {
+                undoing.again = Some(decided.to.clone());
                 let Origin { session, others, .. } = &decided.it.origin;
                 undoing.sessions.extend(std::iter::once(session).chain(others).cloned());
             }
@@ -176,9 +186,10 @@ impl<F: Ord + Clone> Ledger<F> {
         view
     }
 
-    /// A file is known by another name; what was known of that one is forgotten.
+    /// A file is known by another name.
     fn carry(&mut self, from: &F, to: &F) {
-        if let Some(file) = self.files.remove(from) {
+        if let Some(file) = self.leave(from) {
+            self.shadow(to);
             self.files.insert(to.clone(), file);
         }
     }

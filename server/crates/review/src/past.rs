@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use text::{Bias, ChangeSet};
 
-use crate::file::{Existence, File};
+use crate::file::File;
 use crate::ledger::Decision;
 use crate::pieces::slice;
+use crate::presence::Existence;
 use crate::{HunkId, Origin};
 
 /// Events kept for one file, and the bytes of their texts.
@@ -251,7 +252,9 @@ impl File {
                 let mut moved = Vec::with_capacity(later.len());
                 for event in later {
                     let Some((event, rest)) = event.rebased(&back) else {
-                        return Some(self.brought_back(at, settled, hunks));
+                        let (mut file, back) = self.brought_back(at, settled, hunks);
+                        file.stand_or_go(self.presence);
+                        return Some((file, back));
                     };
                     moved.push(event);
                     back = rest;
@@ -267,6 +270,10 @@ impl File {
         }
         let anchor = self.past.anchor.as_deref()?.clone();
         file.past = Past::of(anchor, events);
+        match settled.decision {
+            Decision::Accept => file.stay(self.presence),
+            Decision::Reject => file.stand_or_go(self.presence),
+        }
         file.forget_decisions(0, hunks);
         Some((file, back))
     }
@@ -300,7 +307,9 @@ impl File {
             (settled.existence, own_hunk, &file.existence, gone)
         {
             file.existence = Some((kind, hunk.clone()));
-            file.happened(Event::Existence(kind, hunk));
+            if !file.stand_with_text() {
+                file.happened(Event::Existence(kind, hunk));
+            }
         }
         for (id, part) in &settled.hunks {
             if file.origins.contains_key(id) {
@@ -339,6 +348,9 @@ impl File {
             Event::Existence(kind, hunk) => {
                 self.existence = Some((*kind, hunk.clone()));
                 self.origins.entry(hunk.clone()).or_default();
+                if self.stand_with_text() {
+                    self.forget_origins();
+                }
             }
         }
     }
@@ -382,6 +394,8 @@ impl File {
                     self.existence = None;
                     self.forget_origins();
                 }
+                self.came_or_went_back(settled.existence);
+                self.go_with_text();
             }
         }
     }
@@ -446,6 +460,7 @@ impl File {
             pieces: self.pieces.clone(),
             origins: self.origins.clone(),
             existence: self.existence.clone(),
+            presence: self.presence,
             decided: Vec::new(),
             past: Past::default(),
         }

@@ -8,11 +8,12 @@ use std::ops::Range;
 use text::{ChangeSet, Rope};
 
 use crate::Origin;
-use crate::file::{Existence, File};
+use crate::file::File;
 use crate::ledger::Ledger;
 use crate::moves::Move;
 use crate::past::{Names, Past};
 use crate::pieces::{Piece, slice};
+use crate::presence::Existence;
 
 /// What was known of a file before a restore, for its undo.
 #[derive(Clone, Debug)]

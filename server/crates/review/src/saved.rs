@@ -8,11 +8,12 @@ use std::ops::Range;
 
 use text::{ChangeSet, Edit, Rope};
 
-use crate::file::{Existence, File};
+use crate::file::File;
 use crate::ledger::{Decision, Ledger};
 use crate::moves::{DecidedMove, Move};
 use crate::past::{Event, Part, Past, Settled};
 use crate::pieces::{Piece, slice};
+use crate::presence::{Existence, Presence};
 use crate::{HunkId, Origin};
 
 /// Bytes of events that are saved for one file, and of the text of one that is saved only because
@@ -30,6 +31,8 @@ pub struct Saved<F> {
     pub files: Vec<SavedFile<F>>,
     /// Moves of these files that are pending, or were decided on.
     pub moves: Vec<SavedMove<F>>,
+    /// Files that are no more, with decisions that can be undone, and whose names others have.
+    pub shadowed: Vec<SavedFile<F>>,
 }
 
 /// One move of a file.
@@ -145,7 +148,9 @@ impl<F: Ord + Clone> Ledger<F> {
         let decided = self.decided_moves.iter();
         let decided = decided.map(|it| saved_move(&it.it, &it.to, Some((it.decision, it.token))));
         let moves = pending.chain(decided).collect();
-        Saved { hunks: self.hunks, tokens: self.tokens, files, moves }
+        let shadowed = self.shadowed.iter().filter(|(name, file)| worth(name, file));
+        let shadowed = shadowed.map(|(name, file)| saved(name.clone(), file)).collect();
+        Saved { hunks: self.hunks, tokens: self.tokens, files, moves, shadowed }
     }
 
     /// Counts hunks and decisions from here on, so that no other process gives the same names,
@@ -174,6 +179,11 @@ impl<F: Ord + Clone> Ledger<F> {
         }
         for it in saved.moves {
             self.restore_move(it);
+        }
+        for it in saved.shadowed {
+            let name = it.file.clone();
+            let file = restored(it).filter(|it| !it.past.is_empty() && !it.is_pending());
+            self.shadowed.extend(file.map(|it| (name, it)));
         }
         broken
     }
@@ -386,12 +396,17 @@ fn restored_text(
         });
     }
     current.push_str(base.get(copied..)?);
+    let presence = match existence {
+        Some((Existence::Deleted, _)) => Presence::Gone,
+        Some((Existence::Added, _)) | None => Presence::There,
+    };
     Some(File {
         base: Rope::from_str(base),
         current: Rope::from_str(&current),
         pieces,
         origins: hunks.into_iter().map(|it| (it.id, it.origin)).collect(),
         existence,
+        presence,
         decided: Vec::new(),
         past: Past::default(),
     })

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use text::Rope;
 
-use crate::file::{Existence, File};
+use crate::file::File;
 use crate::pieces::slice;
+use crate::presence::Existence;
 use crate::{HunkId, Origin};
 
 /// What the agent did to a file.
