@@ -17,6 +17,10 @@ pub(crate) const DEADLINE: Duration = Duration::from_millis(25);
 /// Windows with more lines than this on both sides together are one block.
 const MAX_LINES: usize = 400_000;
 
+/// Texts of as many lines together are compared to the end, however busy the machine is: what a hunk is
+/// must not depend on that.
+const MAX_UNTIMED: usize = 1_000;
+
 /// Lines of one side that replace lines of the other.
 pub(crate) struct Block {
     pub(crate) before: Range<usize>,
@@ -55,7 +59,8 @@ pub(crate) fn blocks<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<Block> {
         let differs = old != new;
         return differs.then_some(Block { before: 0..1, after: 0..1 }).into_iter().collect();
     }
-    let deadline = Instant::now() + DEADLINE;
+    let is_timed = MAX_UNTIMED < before.len() + after.len();
+    let deadline = is_timed.then(|| Instant::now() + DEADLINE);
     let mut ids: HashMap<&str, u32, Seeded> = HashMap::with_hasher(Seeded::new());
     ids.reserve(before.len().max(after.len()));
     let mut intern = |line: &&'a str| {
@@ -66,7 +71,7 @@ pub(crate) fn blocks<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<Block> {
         let mut numbers = Vec::with_capacity(lines.len());
         for some in lines.chunks(4096) {
             numbers.extend(some.iter().map(&mut intern));
-            if Instant::now() > deadline {
+            if deadline.is_some_and(|it| Instant::now() > it) {
                 return None;
             }
         }
@@ -75,7 +80,6 @@ pub(crate) fn blocks<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<Block> {
     let (Some(old), Some(new)) = (numbered(before), numbered(after)) else {
         return vec![Block { before: 0..before.len(), after: 0..after.len() }];
     };
-    let deadline = Some(deadline);
     let mut blocks: Vec<Block> = Vec::new();
     for op in similar::capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline) {
         let (tag, before, after) = op.as_tag_tuple();
