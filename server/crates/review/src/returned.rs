@@ -8,10 +8,11 @@ use std::ops::Range;
 
 use text::{ChangeSet, Rope};
 
-use crate::file::{Existence, File};
+use crate::file::File;
 use crate::ledger::{Decision, Ledger};
 use crate::moves::Move;
 use crate::pieces::{Piece, shift_range, slice, splice};
+use crate::presence::Existence;
 use crate::restored::Remembered;
 use crate::saved::{SavedFile, SavedMove};
 use crate::{HunkId, Origin};
