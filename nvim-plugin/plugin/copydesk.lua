@@ -22,6 +22,7 @@ for name, subcommand in pairs({
   Approve = 'approve',
   Deny = 'deny',
   Pending = 'pending',
+  Password = 'password',
   Accept = 'accept',
   Reject = 'reject',
   AcceptAll = 'acceptall',

@@ -474,6 +474,25 @@ local function permission_subject(out, subject, terminals)
   end
 end
 
+--- The programs that ask for a password.
+---@param waiting copydesk.Secret[]
+---@return copydesk.Block
+function M.secrets_block(waiting)
+  local whole, out = builder(), builder()
+  if #waiting == 0 then
+    return { lines = {}, marks = {} }
+  end
+  out:line(('━'):rep(24), 'CopydeskPermission')
+  out:line('Password needed', 'CopydeskPermission')
+  for _, secret in ipairs(waiting) do
+    out:line(('%s asks: %s'):format(secret.job, one_line(secret.prompt)))
+  end
+  out:line('')
+  out:pieces({ { ' p ', 'CopydeskKey' }, { 'Type it; the agent does not see it' } })
+  whole:fenced(out)
+  return { lines = whole.lines, marks = whole.marks }
+end
+
 --- The requests that wait, the oldest whole and the others by title.
 ---@param pending copydesk.Permission[]
 ---@param terminals table<string, copydesk.Terminal>

@@ -7,6 +7,7 @@ local keys = require('copydesk.keys')
 local log = require('copydesk.log')
 local markdown = require('copydesk.markdown')
 local permission = require('copydesk.permission')
+local secrets = require('copydesk.secrets')
 local session = require('copydesk.session')
 local transcript = require('copydesk.transcript')
 
@@ -18,6 +19,7 @@ local view = nil ---@type copydesk.Transcript?
 local input_buf = nil ---@type integer?
 local draft = { '' }
 local windows = {} ---@type { transcript: integer?, input: integer? }
+local secrets_entry = { key = 'secrets', pinned = true }
 local pending_entry = { key = 'pending', pinned = true }
 
 local function usable(win)
@@ -57,6 +59,7 @@ end
 
 local function draw_pending()
   if view then
+    view:draw(secrets_entry, card.secrets_block(secrets.waiting()))
     view:draw(pending_entry, card.permission_block(of_session(permission.pending()), terminals()))
   end
 end
@@ -199,6 +202,9 @@ local function make_transcript()
       answer(choice.kind)
     end, choice.kind:gsub('_', ' '))
   end
+  map(buf, 'n', 'p', function()
+    secrets.type('')
+  end, 'type a password')
   map(buf, 'n', '<CR>', open_location, 'open file')
   map(buf, 'n', '<Tab>', function()
     pcall(vim.cmd, 'normal! za')
@@ -283,8 +289,11 @@ function M.winbar(width)
   end
   local pending, state = #permission.pending(), client.state()
   local last = state
+  local asked = #secrets.waiting() > 0
   if pending > 0 then
     last = pending .. ' pending'
+  elseif asked then
+    last = 'password needed'
   elseif state == 'ready' then
     last = now and (state_words[now.state] or now.state) or 'ready'
   end
@@ -305,7 +314,7 @@ function M.winbar(width)
   return ('%%#CopydeskTitle# Copydesk%%*%s%%=%s%s%s%%* '):format(
     #left > 0 and ' · ' .. escaped(table.concat(left, ' · ')) or '',
     escaped(table.concat(right, '  ')),
-    pending > 0 and '%#CopydeskPermission#' or '',
+    (pending > 0 or asked) and '%#CopydeskPermission#' or '',
     escaped(last)
   )
 end
@@ -513,6 +522,11 @@ function M.follow()
     end),
     header = safely(show_header),
   }
+  secrets.visible = M.visible
+  secrets.changed = safely(function()
+    draw_pending()
+    show_header()
+  end)
   permission.changed = safely(function()
     draw_pending()
     show_header()

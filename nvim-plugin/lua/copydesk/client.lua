@@ -349,6 +349,21 @@ function M.request(method, params, callback)
   end
 end
 
+--- The same for what no log may hold: vim.lsp writes whole messages into its own where that is asked for.
+---@param method string
+---@param params table
+---@param callback fun(problem: lsp.ResponseError?, result: any)
+function M.request_unlogged(method, params, callback)
+  local lsp_log = require('vim.lsp.log')
+  local level = lsp_log.get_level()
+  lsp_log.set_level(vim.log.levels.OFF)
+  local ok, problem = pcall(M.request, method, params, callback)
+  lsp_log.set_level(level)
+  if not ok then
+    log.error(method .. ' could not be sent', problem)
+  end
+end
+
 ---@param method string
 ---@param params table
 function M.notify(method, params)

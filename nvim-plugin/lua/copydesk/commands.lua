@@ -145,6 +145,13 @@ local function report(answered, message)
   log.tell(message, answered and info or vim.log.levels.WARN)
 end
 
+---@return string[] programs that ask for a password
+local function asking()
+  return vim.tbl_map(function(secret)
+    return secret.job
+  end, require('copydesk.secrets').waiting())
+end
+
 ---@type table<string, copydesk.Subcommand>
 M.subcommands = {
   chat = {
@@ -211,6 +218,18 @@ M.subcommands = {
       end
       require('copydesk.chat').open_pending()
     end,
+  },
+  password = {
+    run = function(text)
+      -- Anything but a program's name may be the password itself.
+      if text ~= '' and not vim.tbl_contains(asking(), text) then
+        vim.fn.histdel('cmd', '\\V' .. vim.fn.escape(text, '\\'))
+        log.tell('type the password when you are asked, not in the command', vim.log.levels.WARN)
+        return
+      end
+      require('copydesk.secrets').type(text)
+    end,
+    complete = asking,
   },
   next = step_command(1),
   prev = step_command(-1),

@@ -8,6 +8,7 @@ M.names = {
   'TurnFinished',
   'PermissionRequested',
   'PermissionResolved',
+  'PasswordAsked',
   'EditApplied',
   'ReviewChanged',
   'ReviewDecided',
@@ -15,7 +16,7 @@ M.names = {
   'StatusChanged',
 }
 
----@param name 'Ready'|'Exit'|'TurnStarted'|'TurnFinished'|'PermissionRequested'|'PermissionResolved'|'EditApplied'|'ReviewChanged'|'ReviewDecided'|'ReviewUndone'|'StatusChanged'
+---@param name 'Ready'|'Exit'|'TurnStarted'|'TurnFinished'|'PermissionRequested'|'PermissionResolved'|'PasswordAsked'|'EditApplied'|'ReviewChanged'|'ReviewDecided'|'ReviewUndone'|'StatusChanged'
 ---@param data table
 function M.emit(name, data)
   local ok, problem = pcall(vim.api.nvim_exec_autocmds, 'User', {

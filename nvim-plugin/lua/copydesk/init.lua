@@ -37,6 +37,7 @@ function M.begin()
       require('copydesk.review').forget()
       documents.forget()
       permission.drop_all()
+      require('copydesk.secrets').forget()
       session.connection_lost(message)
     end,
   }

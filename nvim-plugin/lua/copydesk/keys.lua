@@ -15,6 +15,7 @@ local list = {
   { 'transcript', 'A', 'always allow' },
   { 'transcript', 'r', 'reject' },
   { 'transcript', 'R', 'always reject' },
+  { 'transcript', 'p', 'type the password a program asks for' },
   { 'transcript', '<CR>', 'open the file of the card under the cursor' },
   { 'transcript', '<Tab>', 'open or close the card under the cursor' },
   { 'transcript', ']]', 'next prompt' },

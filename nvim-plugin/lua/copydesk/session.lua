@@ -62,6 +62,7 @@ function M.update(params)
     session.seq = seq
   end
   conversation.apply(session, update)
+  require('copydesk.secrets').follow(params.sessionId, update)
   if update.sessionUpdate == 'terminal_update' and type(update.exitStatus) == 'table' then
     require('copydesk.documents').reload_changed()
   end

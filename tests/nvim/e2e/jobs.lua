@@ -1,0 +1,119 @@
+--- What runs is in the person's hands: passwords, with the real server.
+local child = require('child')
+
+local T = {}
+
+local transcript =
+  [[table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('copydesk://transcript'), 0, -1, false), '\n')]]
+
+--- A child whose agent need not ask before it runs something.
+local function with_auto(model, options)
+  options = vim.tbl_extend('force', options or {}, {
+    config = { settings = vim.tbl_extend('force', model.settings, { mode = 'auto' }) },
+  })
+  return child.with_server(model, options)
+end
+
+local function shows(c, part)
+  c:wait(('%s:find(%q, 1, true)'):format(transcript, part), 'the transcript to show ' .. part)
+end
+
+local function terminal_step(input)
+  return { calls = { { name = 'Terminal', input = input } } }
+end
+
+local getpass =
+  [[python3 -c "import getpass; print('got', len(getpass.getpass('Password: ')), 'characters')"]]
+
+--- Everything Neovim and the server have written, and what a macro or a history could hold.
+local function kept(c)
+  c:cmd('wshada!')
+  local texts = {
+    c:lua([[
+      local all = { vim.fn.execute('messages'), vim.fn.getreg(':'), vim.inspect(told) }
+      for _, name in ipairs({ 'cmd', 'input', 'search', 'expr', 'debug' }) do
+        for i = 1, vim.fn.histnr(name) do all[#all + 1] = vim.fn.histget(name, i) end
+      end
+      for byte = string.byte('a'), string.byte('z') do
+        all[#all + 1] = vim.fn.getreg(string.char(byte))
+      end
+      return table.concat(all, '\n')
+    ]]),
+  }
+  for _, path in ipairs(vim.fs.find(function()
+    return true
+  end, { path = c.dir, type = 'file', limit = math.huge })) do
+    local file = assert(io.open(path, 'rb'))
+    texts[#texts + 1] = path .. '\n' .. file:read('*a')
+    file:close()
+  end
+  return texts
+end
+
+T['a password goes to the program that asks, and nowhere else'] = function()
+  local model = child.model({
+    terminal_step({ action = 'start', command = getpass, wait_for = 'characters' }),
+    terminal_step({ action = 'read', wait_for = 'characters', timeout = 30000 }),
+    { text = 'Done.' },
+  })
+  local c = with_auto(model)
+  c:lua([[
+    asked = {}
+    vim.api.nvim_create_autocmd('User', {
+      pattern = 'CopydeskPasswordAsked',
+      callback = function(event) asked[#asked + 1] = event.data.prompt end,
+    })
+    require('vim.lsp.log').set_level('TRACE')
+  ]])
+  local buf = c:edit('a.txt')
+  c:cmd('Copydesk send log in')
+  c:type('imine')
+  shows(c, 'Password needed')
+  check(c:lua('return asked'), { 'Password:' })
+  check(c:mode(), 'i', 'typing is not stolen')
+  check(c:lines(buf), { 'mine' })
+  c:type('<Esc>:Copydesk password<CR>')
+  c:wait([[vim.fn.getcmdprompt() == 'term-1: Password: ']])
+  c:type('hunter2<CR>')
+  c:wait('#turns > 0')
+  check(model.saw('got 7 characters'), true)
+  c:wait(('not %s:find("Password needed", 1, true)'):format(transcript))
+  check(c:lines(buf), { 'mine' })
+  local log = c:lua([[return table.concat(vim.fn.readfile(vim.lsp.get_log_path()), '\n')]])
+  check(log:find('session/prompt', 1, true) ~= nil, true, 'the log holds what is sent')
+  for _, text in ipairs(kept(c)) do
+    check(text:find('hunter2', 1, true) == nil, true, text:match('^[^\n]*'))
+  end
+  check(table.concat(model.results(), '\n'):find('hunter2', 1, true), nil)
+end
+
+T['giving up types nothing, and a password in a command or a macro is refused'] = function()
+  local model = child.model({
+    terminal_step({ action = 'start', command = getpass, wait_for = 'characters' }),
+    { text = 'It is your turn.' },
+  })
+  local c = with_auto(model)
+  c:cmd('Copydesk chat')
+  c:cmd('Copydesk send log in')
+  c:wait('#turns > 0')
+  shows(c, 'term-1 asks: Password:')
+  c:lua([[vim.api.nvim_set_current_win(vim.fn.bufwinid('copydesk://transcript'))]])
+  c:type('p')
+  c:wait([[vim.fn.getcmdprompt() == 'term-1: Password: ']])
+  c:type('wrong<Esc>')
+  c:wait([[vim.fn.mode() == 'n']])
+  shows(c, 'Password needed')
+  c:type(':Copydesk password hunter2<CR>')
+  c:wait('vim.inspect(told):find("not in the command", 1, true)')
+  check(c:lua([[return vim.fn.histget('cmd', -1)]]):find('hunter2', 1, true), nil)
+  c:type('<C-w>jqa:Copydesk password<CR>')
+  c:wait('vim.inspect(told):find("macro", 1, true)')
+  c:type('q:Copydesk password term-1<CR>')
+  c:wait([[vim.fn.getcmdprompt() == 'term-1: Password: ']])
+  c:type('<CR>')
+  c:wait(('not %s:find("Password needed", 1, true)'):format(transcript))
+  c:cmd('Copydesk password')
+  c:wait('vim.inspect(told):find("no such program asks", 1, true)')
+end
+
+return T
