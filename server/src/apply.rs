@@ -43,6 +43,7 @@ mod moves;
 mod notebook;
 mod pending;
 mod record;
+mod replaced;
 mod restoring;
 mod review_wait;
 mod saving;

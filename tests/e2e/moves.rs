@@ -274,3 +274,92 @@ fn a_move_is_rewound_and_that_is_undone() {
         assert_eq!(pending(&editor), ["rename c.txt (a.txt)"], "open: {is_open}");
     }
 }
+
+const WIDE: &[u8] = b"\xff\xfea\0\xe4\0\r\0\n\0";
+const LATIN: &[u8] = b"b\xff1\r\nb2\n";
+
+/// A patch over `a` (UTF-16, 0o751) and `b` (Latin-1, 0o640), which are not open: what stands where then, with
+/// which mode, and that rejecting it brings everything back.
+#[track_caller]
+fn check_names(body: &str, expected: &[(&str, &[u8], u32)], told: &[&str]) {
+    let workspace = Workspace::new(&[]);
+    let before = [("a", WIDE, 0o751), ("b", LATIN, 0o640)];
+    for (name, bytes, mode) in before {
+        workspace.write(name, bytes);
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(workspace.path(name), mode).unwrap();
+    }
+    let editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    for (name, ..) in before {
+        session.tool("Read", json!({ "file_path": name })).ok();
+    }
+    session.tool("ApplyPatch", patch(body)).ok();
+    let stands = |expected: &[(&str, &[u8], u32)]| {
+        for (name, bytes, wanted) in expected {
+            let is = workspace.bytes(name).escape_ascii().to_string();
+            assert_eq!(is, bytes.escape_ascii().to_string(), "{name}");
+            assert_eq!(mode(&workspace, name), *wanted, "{name}");
+        }
+        for name in ["a", "b", "c"].iter().filter(|it| !expected.iter().any(|(of, ..)| of == *it)) {
+            assert!(!workspace.has(name), "{name}");
+        }
+    };
+    stands(expected);
+    assert_eq!(pending(&editor), told);
+    let resolved = resolve(&editor, "reject", json!([{ "all": true }]));
+    assert_eq!(resolved["conflicts"], json!([]), "{resolved}");
+    stands(&before);
+    assert!(pending(&editor).is_empty());
+}
+
+fn moving(moves: &[(&str, &str)]) -> String {
+    let one = |(from, to): &(&str, &str)| format!("*** Update File: {from}\n*** Move to: {to}");
+    moves.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_name_that_is_left_can_be_taken_and_all_goes_back() {
+    let added = format!("{}\n*** Add File: a\n+new", moving(&[("a", "c")]));
+    check_names(
+        &added,
+        &[("c", WIDE, 0o751), ("a", b"new\n", 0o644), ("b", LATIN, 0o640)],
+        &["add a", "rename c (a)"],
+    );
+    check_names(
+        &moving(&[("a", "c"), ("b", "a")]),
+        &[("c", WIDE, 0o751), ("a", LATIN, 0o640)],
+        &["rename a (b)", "rename c (a)"],
+    );
+    check_names(
+        &moving(&[("a", "t"), ("b", "a"), ("t", "b")]),
+        &[("b", WIDE, 0o751), ("a", LATIN, 0o640)],
+        &["modify a", "modify b"],
+    );
+    check_names(
+        &format!("*** Delete File: b\n{}", moving(&[("a", "b")])),
+        &[("b", WIDE, 0o751)],
+        &["delete a", "modify b"],
+    );
+}
+
+#[test]
+fn what_is_no_text_can_take_a_name_too() {
+    let workspace = Workspace::new(&[]);
+    let (one, two) = (b"\0\x01\x02".as_slice(), b"\x89PNG\r\n\x1a\n\0\0".as_slice());
+    workspace.write("a", one);
+    workspace.write("b", two);
+    let editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    let told = session.tool("ApplyPatch", patch(&moving(&[("a", "t"), ("b", "a"), ("t", "b")])));
+    let told = told.ok();
+    assert!(told.contains("the person cannot review it"), "{told}");
+    assert_eq!((workspace.bytes("a"), workspace.bytes("b")), (two.to_vec(), one.to_vec()));
+    let body = format!("*** Delete File: b\n{}", moving(&[("a", "b")]));
+    session.tool("ApplyPatch", patch(&body)).ok();
+    assert_eq!(workspace.bytes("b"), two);
+    assert!(!workspace.has("a"));
+    let body = format!("{}\n*** Add File: b\n+text", moving(&[("b", "c")]));
+    session.tool("ApplyPatch", patch(&body)).ok();
+    assert_eq!((workspace.bytes("c"), workspace.read("b")), (two.to_vec(), "text\n".to_owned()));
+}

@@ -323,3 +323,29 @@ fn cells_that_went_one_after_the_other_come_back_in_their_order() {
         }
     }
 }
+
+#[test]
+fn a_notebook_with_unsaved_cells_is_not_moved_deleted_or_written_over() {
+    let workspace = workspace();
+    let editor = Start::new(&workspace).settings(&json!({ "mode": "auto" })).start();
+    let uri = open(&editor);
+    let session = editor.session();
+    read(&session);
+    let before = workspace.read("n.ipynb");
+    editor.lock().type_in_cell(&uri, 0, "unsaved ");
+    let moving = "*** Begin Patch\n*** Update File: n.ipynb\n*** Move to: m.ipynb\n*** End Patch\n";
+    let written = json!({ "file_path": "n.ipynb", "content": "{}" });
+    // The first one is told to read the file, and shown it.
+    session.tool("Write", written.clone()).err();
+    let calls = [
+        ("ApplyPatch", json!({ "patch": moving })),
+        ("Delete", json!({ "paths": ["n.ipynb"], "reason": "r" })),
+        ("Write", written),
+    ];
+    for (tool, input) in calls {
+        let told = session.tool(tool, input).err();
+        assert!(told.contains("unsaved cells"), "{tool}: {told}");
+        assert_eq!(workspace.read("n.ipynb"), before, "{tool}");
+        assert!(!workspace.has("m.ipynb"), "{tool}");
+    }
+}

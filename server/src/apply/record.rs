@@ -14,7 +14,7 @@ use serde_json::Value;
 use text::{ChangeSet, Rope};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
-use vfs::{Image, Location, Receipt, UndoEntry, Vfs, state};
+use vfs::{DiskOp, Image, Location, Receipt, UndoEntry, Vfs, state};
 
 use super::Parts;
 use super::moves::Moved;
@@ -225,6 +225,8 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
     let changes = |file: &Location| {
         let at = locations.iter().position(|it| it == file)?;
         match steps.get(at)? {
+            // Another file may have that name now.
+            Step::Disk(step) if !matches!(step.ops.first(), Some(DiskOp::Edit { .. })) => None,
             Step::Disk(step) => Some(replaced(&step.changes)),
             Step::Document { .. } | Step::DeleteOpen { .. } | Step::MoveOpen(_) => None,
         }

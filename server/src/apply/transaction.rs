@@ -1,6 +1,7 @@
 //! A transaction over several files: everything is checked, then closed files are written in one
 //! commit, then open documents are changed one by one; a failure takes back what was done.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use agent::editor::{Applied, AppliedFile, ApplyError, Approval, FileOp, Kept, Transaction};
@@ -16,6 +17,7 @@ use super::disk::{DiskStep, emptied};
 use super::document::Landed;
 use super::moves::{Edited, Moved, Moving};
 use super::record::{moments, of_text, with_pending};
+use super::replaced::{Names, freed, names_first};
 use crate::review::{Entered, Entry, Held};
 
 /// Larger files are deleted without keeping their bytes for undo; they are not text.
@@ -58,7 +60,9 @@ impl Parts {
         let locations: Vec<Location> = ops.iter().map(location).cloned().collect();
         let _locks = self.locks.take(locations.iter().chain(ops.iter().filter_map(origin))).await;
         let kinds: Vec<Kind> = ops.iter().map(Kind::of).collect();
-        let steps: Vec<Step> = ops.into_iter().map(|op| self.plan(op)).collect::<Result<_, _>>()?;
+        let freed: BTreeSet<Location> = ops.iter().filter_map(freed).cloned().collect();
+        let steps: Vec<Step> =
+            ops.into_iter().map(|op| self.plan(op, &freed)).collect::<Result<_, _>>()?;
         let moved: Vec<Location> = kinds.iter().filter_map(Kind::from).cloned().collect();
         let held = self.review.hold(locations.iter().chain(&moved));
         if cancelled.is_cancelled() {
@@ -130,8 +134,10 @@ impl Parts {
         }
     }
 
-    /// What an operation comes to, checked against the texts as they are now.
-    fn plan(&self, op: FileOp) -> Result<Step, ApplyError> {
+    /// What an operation comes to, checked against the texts as they are now. `freed` are the names that other
+    /// operations take files from.
+    fn plan(&self, op: FileOp, freed: &BTreeSet<Location>) -> Result<Step, ApplyError> {
+        self.check_notebook(origin(&op).unwrap_or(location(&op)))?;
         match op {
             FileOp::Modify { base, changes } => {
                 if self.edits_in_editor(&base.location)? {
@@ -141,7 +147,7 @@ impl Parts {
                     self.plan_edit(&base, &changes).map(|step| Step::Disk(Box::new(step)))
                 }
             }
-            FileOp::Create { location, text } => self.plan_new(location, &text),
+            FileOp::Create { location, text } => self.plan_new(location, &text, freed),
             FileOp::Move { from, to, base, changes } => {
                 self.plan_any_move(from, &to, base.as_deref(), &changes)
             }
@@ -159,9 +165,25 @@ impl Parts {
         }
     }
 
-    fn plan_new(&self, location: Location, text: &str) -> Result<Step, ApplyError> {
+    /// Refuses a file that is shown as cells with unsaved changes, which are not in its text.
+    fn check_notebook(&self, location: &Location) -> Result<(), ApplyError> {
+        match self.cells.notebooks.get(location) {
+            Some(notebook) if notebook.dirty != Dirty::Clean => Err(refused(
+                location.clone(),
+                "the editor shows it as a notebook with unsaved cells; the person has to save it first",
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn plan_new(
+        &self,
+        location: Location,
+        text: &str,
+        freed: &BTreeSet<Location>,
+    ) -> Result<Step, ApplyError> {
         let on_disk = location.path().is_some_and(|path| self.vfs.link_stat(path).is_ok());
-        if on_disk {
+        if on_disk && !freed.contains(&location) {
             return Err(refused(location, "it exists already"));
         }
         // A buffer without a file, such as the editor's `:e new.txt`.
@@ -203,7 +225,7 @@ impl Parts {
         done: &mut Done,
         cancelled: &CancellationToken,
     ) -> Result<(), ApplyError> {
-        let ops: Vec<DiskOp> = steps.iter().flat_map(disk_ops).cloned().collect();
+        let ops = names_first(steps.iter().flat_map(disk_ops).cloned().collect());
         if !ops.is_empty() {
             let (written, receipt) = self.commit_for(ops, call).await?;
             (done.written, done.receipt) = (Some(written), Some(receipt));
@@ -331,6 +353,7 @@ impl Parts {
         done: &Done,
         origin: &review::Origin,
     ) {
+        let names = Names { locations, kinds };
         for (index, ((location, step), kind)) in locations.iter().zip(steps).zip(kinds).enumerate()
         {
             let removal = |path: &Path| {
@@ -344,8 +367,21 @@ impl Parts {
             };
             let entry = match kind {
                 Kind::Modify => Entry::Changed,
+                Kind::Create if names.is_replaced(location) => {
+                    self.enter_replaced(held, location, location.path().and_then(removal), origin);
+                    continue;
+                }
                 Kind::Create => Entry::Created,
+                Kind::Delete if names.is_taken(location) => continue,
                 Kind::Delete => Entry::Deleted(location.path().and_then(removal)),
+                Kind::Move(from) if names.is_replaced(location) => {
+                    self.enter_replaced(held, location, location.path().and_then(removal), origin);
+                    if let (Some((before, _)), false) = (step.moved(), names.is_taken(from)) {
+                        let entry = Entry::Deleted(from.path().and_then(removal));
+                        held.enter(from, entry, &whole(before, &emptied(before)), origin);
+                    }
+                    continue;
+                }
                 Kind::Move(from) => {
                     let Some((before, changes)) = step.moved() else { continue };
                     let undo = from.path().and_then(removal);
@@ -482,7 +518,7 @@ impl Step {
 }
 
 /// What an operation is, once its contents have been taken out.
-enum Kind {
+pub(super) enum Kind {
     Modify,
     Create,
     Delete,
@@ -491,7 +527,7 @@ enum Kind {
 
 impl Kind {
     /// Where a file that is moved comes from.
-    fn from(&self) -> Option<&Location> {
+    pub(super) fn from(&self) -> Option<&Location> {
         match self {
             Kind::Move(from) => Some(from),
             Kind::Modify | Kind::Create | Kind::Delete => None,

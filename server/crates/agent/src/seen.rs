@@ -85,12 +85,16 @@ impl Seen {
         views.insert(self.real(location), View { text: after.clone(), ranges });
     }
 
-    /// What was seen of a file is seen of it at its new place.
-    pub fn moved(&self, from: &Location, to: &Location) {
+    /// What was seen of files is seen of them at their new places, which some of them may have left.
+    pub fn moved(&self, moves: &[(&Location, &Location)]) {
         let mut views = self.lock();
-        views.remove(&self.real(to));
-        if let Some(view) = views.remove(&self.real(from)) {
-            views.insert(self.real(to), view);
+        let taken: Vec<Option<View>> =
+            moves.iter().map(|(from, _)| views.remove(&self.real(from))).collect();
+        for ((_, to), view) in moves.iter().zip(taken) {
+            match view {
+                Some(view) => drop(views.insert(self.real(to), view)),
+                None => drop(views.remove(&self.real(to))),
+            }
         }
     }
 

@@ -92,7 +92,7 @@ impl FakeEditor {
                 let changes = text::ChangeSet::whole(&none, text);
                 (location.clone(), none, changes)
             }
-            FileOp::Delete { .. } | FileOp::Move { .. } => return self.apply_elsewhere(op),
+            FileOp::Delete { .. } | FileOp::Move { .. } => unreachable!("applied before"),
         };
         let after = changes.apply(&before);
         let refused = |reason: String| ApplyError::Refused { location: location.clone(), reason };
@@ -119,9 +119,9 @@ impl FakeEditor {
         Ok(AppliedFile { location, before, after, changes, kept })
     }
 
-    /// Deletes and moves closed files.
-    fn apply_elsewhere(&self, op: &FileOp) -> Result<AppliedFile, ApplyError> {
-        let (location, before, changes, ops) = match op {
+    /// What becomes of a closed file that is deleted or moved, and how.
+    fn elsewhere(&self, op: &FileOp, ops: &mut Vec<DiskOp>) -> Option<AppliedFile> {
+        let (location, before, changes) = match op {
             FileOp::Move { from, to, base, changes } => {
                 let (from, new) = (from.path().unwrap(), to.path().unwrap().to_owned());
                 let base_hash = self.vfs.content_hash(from).unwrap();
@@ -132,24 +132,21 @@ impl FakeEditor {
                     changes: changes.clone(),
                 });
                 let before = base.as_ref().map(|it| it.rope.clone()).unwrap_or_default();
-                (to, before, changes.clone(), [Some(rename), edit])
+                ops.extend([Some(rename), edit].into_iter().flatten());
+                (to, before, changes.clone())
             }
             FileOp::Delete { location } => {
                 let path = location.path().unwrap().to_owned();
                 let before = self.vfs.disk_snapshot(&path).map(|it| it.rope).unwrap_or_default();
                 let changes = text::ChangeSet::between(&before, &text::Rope::new());
                 let base_hash = self.vfs.content_hash(&path).unwrap();
-                (location, before, changes, [Some(DiskOp::Delete { path, base_hash }), None])
+                ops.push(DiskOp::Delete { path, base_hash });
+                (location, before, changes)
             }
-            FileOp::Modify { .. } | FileOp::Create { .. } => unreachable!("applied in place"),
+            FileOp::Modify { .. } | FileOp::Create { .. } => return None,
         };
-        let location = location.clone();
-        let refused = |reason: String| ApplyError::Refused { location: location.clone(), reason };
-        self.vfs
-            .commit(ops.into_iter().flatten().collect())
-            .map_err(|it| refused(it.to_string()))?;
         let after = changes.apply(&before);
-        Ok(AppliedFile { location, before, after, changes, kept: Kept::Disk })
+        Some(AppliedFile { location: location.clone(), before, after, changes, kept: Kept::Disk })
     }
 }
 
@@ -178,8 +175,27 @@ impl Editor for FakeEditor {
         if let Some(before) = before {
             before(&self.vfs);
         }
+        let mut elsewhere = Vec::new();
+        let gone: Vec<Option<AppliedFile>> =
+            transaction.ops.iter().map(|it| self.elsewhere(it, &mut elsewhere)).collect();
+        // Names are left before they are taken.
+        elsewhere.sort_by_key(|it| match it {
+            DiskOp::Delete { .. } => 0,
+            DiskOp::Rename { .. } => 1,
+            DiskOp::Edit { .. } | DiskOp::Create { .. } => 2,
+        });
+        if let (false, Some(op)) = (elsewhere.is_empty(), transaction.ops.first()) {
+            let location = match op {
+                FileOp::Modify { base, .. } => base.location.clone(),
+                FileOp::Create { location, .. } | FileOp::Delete { location } => location.clone(),
+                FileOp::Move { to, .. } => to.clone(),
+            };
+            let refused = |reason| ApplyError::Refused { location, reason };
+            self.vfs.commit(elsewhere).map_err(|it| refused(it.to_string()))?;
+        }
+        let files = transaction.ops.iter().zip(gone);
         let files: Result<Vec<_>, _> =
-            transaction.ops.iter().map(|it| self.apply_one(it)).collect();
+            files.map(|(op, gone)| gone.map_or_else(|| self.apply_one(op), Ok)).collect();
         Ok(Applied { files: files? })
     }
 

@@ -27,7 +27,8 @@ pub enum DiskOp {
     Create { path: PathBuf, text: String },
     /// Removes a file, or a symlink itself. `base_hash` as of `Vfs::content_hash`.
     Delete { path: PathBuf, base_hash: [u8; 32] },
-    /// Moves a file, or a symlink itself, to a path where nothing is.
+    /// Moves a file, or a symlink itself, to a path where nothing is, or only a file that one of the renames right
+    /// after it moves away.
     Rename { from: PathBuf, to: PathBuf, base_hash: [u8; 32] },
 }
 

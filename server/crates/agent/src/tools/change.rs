@@ -203,9 +203,9 @@ impl Done {
         match &self.operation {
             Operation::Add => seen.show_all(location, after),
             Operation::Modify => seen.edited(location, before, after, changes),
-            Operation::Delete => return seen.forget(location),
-            Operation::Move { from } => {
-                seen.moved(from, location);
+            // Before anything else, since another file may have that name by now.
+            Operation::Delete => return,
+            Operation::Move { .. } => {
                 if seen.knows(location) {
                     seen.edited(location, before, after, changes);
                 }
@@ -238,8 +238,21 @@ pub async fn commit(cx: &Cx, label: String, ops: Vec<FileOp>) -> Result<Vec<Done
     let files = applied.map_err(|err| refused_at(cx, err, &places))?.files;
     let done = operations.into_iter().zip(files).map(|(operation, file)| Done { operation, file });
     let done: Vec<Done> = done.collect();
-    done.iter().for_each(|it| it.remember(cx));
+    remember(cx, &done);
     Ok(done)
+}
+
+/// What was seen of the files is seen of what became of them.
+fn remember(cx: &Cx, done: &[Done]) {
+    let seen = &cx.session.seen;
+    let deleted = done.iter().filter(|it| matches!(it.operation, Operation::Delete));
+    deleted.for_each(|it| seen.forget(&it.file.location));
+    let moves = done.iter().filter_map(|it| match &it.operation {
+        Operation::Move { from } => Some((from, &it.file.location)),
+        Operation::Add | Operation::Modify | Operation::Delete => None,
+    });
+    seen.moved(&moves.collect::<Vec<_>>());
+    done.iter().for_each(|it| it.remember(cx));
 }
 
 /// Refuses new text that would make a file binary, which no tool could read or edit any more.

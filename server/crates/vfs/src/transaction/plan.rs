@@ -76,6 +76,14 @@ impl Node {
         Node::File { content: Arc::new(Content::from(bytes)), attributes }
     }
 
+    /// What it is once it was moved: a file of its own, whatever other names it had.
+    fn at_new_name(mut self) -> Node {
+        if let Node::File { attributes, .. } = &mut self {
+            attributes.links = 0;
+        }
+        self
+    }
+
     /// As `Vfs::content_hash` has it.
     pub fn hash(&self) -> [u8; 32] {
         match self {
@@ -131,6 +139,13 @@ pub(crate) struct Plan {
     pub emptied: Vec<PathBuf>,
 }
 
+/// One file of several that are moved one right after the other.
+struct Renaming {
+    from: PathBuf,
+    to: PathBuf,
+    base_hash: [u8; 32],
+}
+
 /// The state of paths while steps are worked out.
 #[derive(Default)]
 struct Draft {
@@ -142,7 +157,8 @@ impl Plan {
     /// Works a transaction out against the disk.
     pub fn of(ops: Vec<DiskOp>, readings: &Readings) -> Result<Plan, CommitError> {
         let mut draft = Draft::default();
-        for op in ops {
+        let mut ops = ops.into_iter().peekable();
+        while let Some(op) = ops.next() {
             match op {
                 DiskOp::Edit { path, base_hash, changes } => {
                     draft.edit(&path, base_hash, &changes, readings)?
@@ -152,9 +168,13 @@ impl Plan {
                     draft.take(&path, base_hash)?;
                 }
                 DiskOp::Rename { from, to, base_hash } => {
-                    draft.must_be_free(&to)?;
-                    let node = draft.take(&from, base_hash)?;
-                    draft.put(&to, node)?;
+                    let mut run = vec![Renaming { from, to, base_hash }];
+                    while let Some(DiskOp::Rename { from, to, base_hash }) =
+                        ops.next_if(|it| matches!(it, DiskOp::Rename { .. }))
+                    {
+                        run.push(Renaming { from, to, base_hash });
+                    }
+                    draft.rename(&run)?;
                 }
             }
         }
@@ -286,6 +306,27 @@ impl Draft {
         Ok(node)
     }
 
+    /// Moves files; one that goes to where a later one still stands waits for that, so that files can change places.
+    fn rename(&mut self, run: &[Renaming]) -> Result<(), CommitError> {
+        let mut waiting = Vec::new();
+        for (at, Renaming { from, to, base_hash }) in run.iter().enumerate() {
+            let key = key(to);
+            let is_left_later = || run.iter().skip(at + 1).any(|it| self::key(&it.from) == key);
+            if self.step(to, to)?.after.is_some() && is_left_later() {
+                waiting.push((to, self.take(from, *base_hash)?.at_new_name()));
+                continue;
+            }
+            self.must_be_free(to)?;
+            let node = self.take(from, *base_hash)?.at_new_name();
+            self.put(to, node)?;
+        }
+        for (to, node) in waiting {
+            self.must_be_free(to)?;
+            self.put(to, node)?;
+        }
+        Ok(())
+    }
+
     fn put(&mut self, path: &Path, node: Node) -> Result<(), CommitError> {
         self.step(path, path)?.after = Some(node);
         Ok(())
@@ -315,11 +356,7 @@ impl Draft {
     }
 
     fn step(&mut self, path: &Path, named: &Path) -> Result<&mut Step, CommitError> {
-        // Two spellings of a path through linked folders are one file.
-        let key = match (path.parent(), path.file_name()) {
-            (Some(parent), Some(name)) => crate::roots::real_path(parent).join(name),
-            _ => path.to_owned(),
-        };
+        let key = key(path);
         let at = match self.by_path.get(&key) {
             Some(at) => *at,
             None => {
@@ -336,6 +373,14 @@ impl Draft {
             }
         };
         Ok(&mut self.steps[at])
+    }
+}
+
+/// Two spellings of a path through linked folders are one file.
+fn key(path: &Path) -> PathBuf {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => crate::roots::real_path(parent).join(name),
+        _ => path.to_owned(),
     }
 }
 

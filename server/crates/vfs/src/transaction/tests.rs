@@ -125,6 +125,40 @@ fn steps_see_those_before_them() {
     check(&case, &[("a.txt", "one\n")]);
 }
 
+/// Moves these files, `a>b`, and back again.
+#[track_caller]
+fn check_moves(moves: &[&str], expected: &[(&str, &str)]) {
+    let case = case(&[("a", b"A"), ("b", b"\0B"), ("c", b"C")]);
+    let before = case.files();
+    let ops = moves.iter().map(|it| it.split_once('>').unwrap());
+    let done = case.vfs.commit(ops.map(|(from, to)| case.rename(from, to)).collect()).unwrap();
+    check(&case, expected);
+    case.vfs.revert(&done.undo).unwrap();
+    assert_eq!(case.files(), before);
+}
+
+#[test]
+fn files_can_change_places() {
+    check_moves(&["a>b", "b>a"], &[("a", "\0B"), ("b", "A"), ("c", "C")]);
+    check_moves(&["a>b", "b>c", "c>a"], &[("a", "C"), ("b", "A"), ("c", "\0B")]);
+    check_moves(&["a>b", "b>d/e"], &[("b", "A"), ("c", "C"), ("d/e", "\0B")]);
+    check_moves(&["b>n", "a>b"], &[("b", "A"), ("c", "C"), ("n", "\0B")]);
+    let case = case(&[("a", b"A"), ("b", b"B")]);
+    let before = case.files();
+    let error = case.vfs.commit(vec![case.rename("a", "b")]).unwrap_err();
+    assert!(matches!(error, CommitError::Exists { .. }), "{error}");
+    assert_eq!(case.files(), before);
+}
+
+#[test]
+fn other_names_of_a_moved_file_are_not_changed_with_it() {
+    let case = case(&[("a", b"A"), ("b", b"B")]);
+    fs::hard_link(case.path("a"), case.path("other")).unwrap();
+    fs::hard_link(case.path("b"), case.path("more")).unwrap();
+    case.vfs.commit(vec![case.rename("a", "b"), case.rename("b", "a")]).unwrap();
+    check(&case, &[("a", "B"), ("b", "A"), ("more", "B"), ("other", "A")]);
+}
+
 #[test]
 fn a_failure_in_the_middle_changes_nothing() {
     let case = case(&[("a.txt", b"one\n"), ("file", b"x\n"), ("z.txt", b"z\n")]);

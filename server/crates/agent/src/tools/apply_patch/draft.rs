@@ -2,6 +2,8 @@
 //!
 //! Invariant: each file is one entry, however many operations name it and whatever they call it.
 
+mod renames;
+
 use std::path::PathBuf;
 
 use protocol::acp::ToolCallContent;
@@ -74,6 +76,16 @@ enum Base {
     Other(String),
 }
 
+impl Base {
+    /// The text; empty where there is none.
+    fn text(&self) -> Rope {
+        match self {
+            Base::Text(base) => base.rope.clone(),
+            Base::Absent | Base::Other(_) => Rope::new(),
+        }
+    }
+}
+
 /// What a file is so far.
 #[derive(Clone)]
 enum Now {
@@ -96,6 +108,7 @@ impl<'a> Draft<'a> {
             problems.extend(draft.operation(operation).err());
         }
         problems.extend(draft.overlap());
+        problems.extend(renames::stuck(cx, &draft.files));
         if problems.is_empty() && cx.caller == Caller::Model {
             problems.extend(draft.unseen());
         }
@@ -178,15 +191,11 @@ impl<'a> Draft<'a> {
 
     fn add(&mut self, at: usize, content: &str) -> Result<(), String> {
         let file = &mut self.files[at];
-        match (&file.now, &file.base) {
-            (Now::Text { .. } | Now::Other(_), _) => {
+        match &file.now {
+            Now::Text { .. } | Now::Other(_) => {
                 Err(format!("{} exists already; change it with '*** Update File:'", file.shown))
             }
-            (Now::Absent, Base::Other(_)) => Err(format!(
-                "{} is no text; delete it with one patch and add it with the next",
-                file.shown
-            )),
-            (Now::Absent, Base::Absent | Base::Text(_)) => {
+            Now::Absent => {
                 file.now = Now::Text { rope: Rope::from_str(content), of: None };
                 Ok(())
             }
@@ -245,9 +254,9 @@ impl<'a> Draft<'a> {
         if at == to {
             return Err(format!("{} cannot be moved onto itself", source.shown));
         }
-        match (&target.now, &target.base) {
-            (Now::Absent, Base::Absent | Base::Text(_)) => {}
-            (Now::Absent, Base::Other(_)) | (Now::Text { .. } | Now::Other(_), _) => {
+        match &target.now {
+            Now::Absent => {}
+            Now::Text { .. } | Now::Other(_) => {
                 return Err(format!(
                     "{} cannot be moved to {}, which exists already; delete that first",
                     source.shown, target.shown
@@ -294,12 +303,15 @@ impl<'a> Draft<'a> {
     /// Lines that change and were not read, or were changed since.
     fn unseen(&self) -> Vec<String> {
         let mut problems = Vec::new();
-        for file in &self.files {
+        for (at, file) in self.files.iter().enumerate() {
             let changed = match (&file.now, &file.base) {
                 (Now::Text { of: Some((from, changes)), .. }, _) => match &self.files[*from].base {
                     Base::Text(base) => Some((base, changes.clone())),
                     Base::Absent | Base::Other(_) => None,
                 },
+                (Now::Text { of: None, .. }, _) if renames::leaves(self.cx, &self.files, at) => {
+                    None
+                }
                 (Now::Text { rope, of: None }, Base::Text(base)) => {
                     Some((base, ChangeSet::between(&base.rope, rope)))
                 }
@@ -320,18 +332,23 @@ impl<'a> Draft<'a> {
         let Draft { cx, files, notes } = self;
         let mut plan = Plan { files: Vec::new(), notes };
         for (at, file) in files.iter().enumerate() {
-            plan.files.extend(match &file.now {
-                Now::Absent => gone(cx, &files, at),
-                Now::Other(from) if *from == at => None,
-                Now::Other(from) => Some(moved(&files[*from], file, None)),
-                Now::Text { rope, of } => text(cx, &files, at, rope, of.as_ref()),
-            });
-        }
-        for file in &plan.files {
-            if let FileOp::Create { location, .. } = &file.op {
-                plan.notes.extend(lost_format(cx, &files, location));
+            let from = renames::moved_from(cx, &files, at);
+            if renames::is_gone(cx, &files, at) {
+                plan.files.push(deleted(file));
             }
+            plan.files.extend(match (&file.now, from) {
+                (Now::Absent, _) => None,
+                (Now::Other(from), _) if *from == at => None,
+                (Now::Other(_), None) => None,
+                (Now::Other(_), Some(from)) => Some(moved(&files[from], file, None)),
+                (Now::Text { of, .. }, Some(from)) => {
+                    Some(moved(&files[from], file, of.as_ref().map(|(_, changes)| changes)))
+                }
+                (Now::Text { rope, of }, None) => text(cx, &files, at, rope, of.as_ref()),
+            });
+            plan.notes.extend(renames::note(cx, &files, at));
         }
+        plan.files = renames::ordered(plan.files);
         plan
     }
 }
@@ -375,38 +392,18 @@ fn goes(file: &File, how: &str) -> Result<(), String> {
     }
 }
 
-/// A file that is there no more: deleted, unless it is the origin of a move.
-fn gone(cx: &Cx, files: &[File], at: usize) -> Option<Planned> {
-    let file = &files[at];
-    let before = match &file.base {
-        Base::Absent => return None,
-        Base::Text(base) => base.rope.clone(),
-        Base::Other(_) => Rope::new(),
-    };
-    let taken = files.iter().any(|it| match &it.now {
-        Now::Text { of: Some((from, _)), .. } => *from == at && moves(cx, file, it),
-        Now::Other(from) => *from == at,
-        Now::Text { of: None, .. } | Now::Absent => false,
-    });
-    if taken {
-        return None;
-    }
+/// A whole file that is deleted.
+fn deleted(file: &File) -> Planned {
+    let before = file.base.text();
     let after = Rope::new();
-    Some(Planned {
+    Planned {
         op: FileOp::Delete { location: file.location.clone() },
         location: file.location.clone(),
         shown_as: cards::Operation::Delete,
         changes: ChangeSet::between(&before, &after),
         before,
         after,
-    })
-}
-
-/// Whether a text that came from one file to another is a move on disk, which keeps the bytes.
-fn moves(cx: &Cx, from: &File, to: &File) -> bool {
-    let absent = |it: &Now| matches!(it, Now::Absent);
-    let new = matches!(to.base, Base::Absent);
-    absent(&from.now) && new && !cx.vfs.is_open(&to.location)
+    }
 }
 
 fn moved(from: &File, to: &File, changes: Option<&ChangeSet>) -> Planned {
@@ -435,54 +432,34 @@ fn text(
     of: Option<&(usize, ChangeSet)>,
 ) -> Option<Planned> {
     let file = &files[at];
-    if let Some((from, changes)) = of
-        && *from != at
-        && moves(cx, &files[*from], file)
-    {
-        return Some(moved(&files[*from], file, Some(changes)));
-    }
     let location = file.location.clone();
     let after = after.clone();
-    match &file.base {
-        Base::Text(base) => {
-            let changes = match of {
-                Some((from, changes)) if *from == at => changes.clone(),
-                Some(_) | None => ChangeSet::between(&base.rope, &after),
-            };
-            (!changes.is_identity()).then(|| Planned {
-                op: FileOp::Modify { base: base.clone(), changes: changes.clone() },
-                location,
-                shown_as: cards::Operation::Modify,
-                before: base.rope.clone(),
-                after,
-                changes,
-            })
-        }
-        Base::Absent | Base::Other(_) => {
-            let new = after.to_string();
-            Some(Planned {
-                changes: ChangeSet::whole(&Rope::new(), &new),
-                op: FileOp::Create { location: location.clone(), text: new },
-                location,
-                shown_as: cards::Operation::Add,
-                before: Rope::new(),
-                after,
-            })
-        }
-    }
-}
-
-/// What a file loses that was moved as text because the editor has it open.
-fn lost_format(cx: &Cx, files: &[File], new: &Location) -> Option<String> {
-    let file = files.iter().find(|it| it.location == *new)?;
-    let Now::Text { of: Some((from, _)), .. } = &file.now else { return None };
-    let Base::Text(base) = &files[*from].base else { return None };
-    let encoding = base.format.encoding.label();
-    (encoding != "utf-8").then(|| {
-        format!(
-            "{} was {encoding} and is a new file of its own now",
-            cx.place.shown(&base.location)
-        )
+    let base = match &file.base {
+        Base::Text(base) if !renames::leaves(cx, files, at) => Some(base),
+        Base::Text(_) | Base::Absent | Base::Other(_) => None,
+    };
+    let Some(base) = base else {
+        let new = after.to_string();
+        return Some(Planned {
+            changes: ChangeSet::whole(&Rope::new(), &new),
+            op: FileOp::Create { location: location.clone(), text: new },
+            location,
+            shown_as: cards::Operation::Add,
+            before: Rope::new(),
+            after,
+        });
+    };
+    let changes = match of {
+        Some((from, changes)) if *from == at => changes.clone(),
+        Some(_) | None => ChangeSet::between(&base.rope, &after),
+    };
+    (!changes.is_identity()).then(|| Planned {
+        op: FileOp::Modify { base: base.clone(), changes: changes.clone() },
+        location,
+        shown_as: cards::Operation::Modify,
+        before: base.rope.clone(),
+        after,
+        changes,
     })
 }
 

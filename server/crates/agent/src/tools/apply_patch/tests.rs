@@ -140,8 +140,8 @@ async fn operations_on_one_file_follow_each_other() {
         swap,
         expect![[r#"
         ✓ Applied:
-        M a.txt (+2 −3)
-        M b.txt (+3 −2)
+        M a.txt (moved from b.txt, +0 −0)
+        M b.txt (moved from a.txt, +0 −0)
         a.txt: alpha⏎beta⏎
         b.txt: one⏎two⏎three⏎
         sub/c.txt: x⏎y⏎z⏎
