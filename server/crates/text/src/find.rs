@@ -80,7 +80,7 @@ pub struct Replacement {
 pub struct Closest {
     /// 1-based line of the first difference.
     pub line: usize,
-    /// That line, cut to 200 characters around the difference.
+    /// That line, cut to 200 characters around the difference; empty where the text ends before it.
     pub text: String,
     /// The line of the searched text it was compared with, cut likewise.
     pub old_line: String,

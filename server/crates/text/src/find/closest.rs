@@ -11,6 +11,9 @@ use std::collections::HashMap;
 /// Lines and words that occur more often say nothing about the place.
 const COMMON: usize = 32;
 
+/// Lines missing or too many that move the votes from the place where the text begins.
+const BESIDE: usize = 8;
+
 /// Characters shown of a line.
 const SHOWN: usize = 200;
 
@@ -42,8 +45,20 @@ fn by_lines(text: &Rope, index: &Index, wanted: &Wanted) -> Option<Closest> {
             }
         }
     }
-    let (start, _) =
-        votes.into_iter().max_by_key(|(start, votes)| (*votes, std::cmp::Reverse(*start)))?;
+    let mut votes: Vec<(usize, usize)> = votes.into_iter().collect();
+    votes.sort_by_key(|(start, votes)| (std::cmp::Reverse(*votes), *start));
+    // Where a line is missing or too many the rest votes for a place beside the one where the text begins.
+    let begins = |start: usize| {
+        let lines = wanted.lines.iter().zip(start..index.len());
+        let same = lines.take_while(|(wanted, line)| {
+            forms::relation(&index.line(text, *line), wanted).is_some()
+        });
+        same.count()
+    };
+    let (most, _) = *votes.first()?;
+    let beside = votes.into_iter().filter(|(start, _)| start.abs_diff(most) <= BESIDE);
+    let beside = beside.map(|(start, votes)| (begins(start), votes, std::cmp::Reverse(start)));
+    let (.., std::cmp::Reverse(start)) = beside.max()?;
     let differing = (0..wanted.lines.len().min(index.len().saturating_sub(start))).find(|offset| {
         forms::relation(&index.line(text, start + offset), &wanted.lines[*offset]).is_none()
     });
@@ -60,8 +75,9 @@ fn by_lines(text: &Rope, index: &Index, wanted: &Wanted) -> Option<Closest> {
                         || index.line(text, start + offset) != wanted.lines[*offset].as_str()
                 })
                 .unwrap_or(0);
-            let line = (start + offset).min(last);
-            shown(line, &index.line(text, line), &wanted.lines[offset])
+            let line = start + offset;
+            let file = if line > last { String::new() } else { index.line(text, line).to_string() };
+            shown(line, &file, &wanted.lines[offset])
         }
     })
 }

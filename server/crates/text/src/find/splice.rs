@@ -75,11 +75,11 @@ fn spliced(own: &str, old: &str, new: &str, found: &Found<'_>) -> String {
         return new;
     }
     let (mut prefix, mut suffix) = linediff::common(&old, &new);
-    let blank = |text: &str| text.ends_with([' ', '\t']);
-    while blank(&old[..prefix]) {
+    // A run of blanks is the file's own where all of it stays, whatever it is there.
+    while splits_blanks(&old, prefix) || splits_blanks(&new, prefix) {
         prefix -= 1;
     }
-    while suffix > 0 && old[old.len() - suffix..].starts_with([' ', '\t']) {
+    while splits_blanks(&old, old.len() - suffix) || splits_blanks(&new, new.len() - suffix) {
         suffix -= 1;
     }
     let (own_folded, old_folded) = (Folded::of(own), Folded::of(&old));
@@ -92,4 +92,9 @@ fn spliced(own: &str, old: &str, new: &str, found: &Found<'_>) -> String {
     let head = if prefix <= lead(&old).len() { &new[..prefix] } else { &own[..start] };
     let tail = if suffix == 0 { "" } else { own.get(end..).unwrap_or("") };
     format!("{head}{}{tail}", &new[prefix..new.len() - suffix])
+}
+
+fn splits_blanks(text: &str, at: usize) -> bool {
+    let blank = [' ', '\t'];
+    text[..at].ends_with(blank) && text[at..].starts_with(blank)
 }

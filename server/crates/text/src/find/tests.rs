@@ -120,6 +120,9 @@ fn whitespace() {
         Tier::Whitespace,
         "let x  =   1; // new\n",
     );
+    check("tab\tend\n", "tab end", "tab fin", Tier::Whitespace, "tab\tfin\n");
+    check("x  =  1\ty\n", "x = 1 y", "x = 2 y", Tier::Whitespace, "x  =  2\ty\n");
+    check("x  =  1\n", "x = 1", "x  y  = 1", Tier::Whitespace, "x  y  =  1\n");
     check("f(a,  b) + 1\n", "f(a, b)", "g(a, b)", Tier::Whitespace, "g(a,  b) + 1\n");
 }
 
@@ -155,6 +158,7 @@ fn indentation() {
 #[test]
 fn unicode() {
     check("price = “x”\n", "price = \"x\"", "price = \"y\"", Tier::Unicode, "price = “y”\n");
+    check("a\u{a0}b\n", "a b", "a c", Tier::Unicode, "a\u{a0}c\n");
     check("x — y\nb\n", "x - y\nb\n", "x - y\nB\n", Tier::Unicode, "x — y\nB\n");
     check("say(‘hi’, 1);\n", "('hi', 1)", "('hi', 2)", Tier::Unicode, "say(‘hi’, 2);\n");
     check("\tsay “a”\n", "    say \"a\"", "    say \"b\"", Tier::Unicode, "\tsay “b”\n");
@@ -211,7 +215,22 @@ fn a_miss_names_the_closest_line() {
         Some((12, "    statement_12(argument);", "    statement_12(other);", 18)),
     );
     check_missing(&file, "nothing of the kind", None);
-    check_missing("a\n", "a\n\n", Some((1, "a", "", 1)));
+    // A line that the searched text lacks, one that the file lacks, and a file that ends too early.
+    let lines = |range: std::ops::Range<usize>| -> String {
+        range.map(|line| format!("    statement_{line}(argument);\n")).collect()
+    };
+    check_missing(
+        &file,
+        &format!("{}{}", lines(10..14), lines(15..22)),
+        Some((14, "    statement_14(argument);", "    statement_15(argument);", 16)),
+    );
+    check_missing(
+        &file,
+        &format!("{}    more();\n{}", lines(10..14), lines(14..22)),
+        Some((14, "    statement_14(argument);", "    more();", 5)),
+    );
+    check_missing("foo\n", "foo\nbar\nbaz", Some((2, "", "bar", 1)));
+    check_missing("a\n", "a\n\n", Some((2, "", "", 1)));
     check_missing("", "x", None);
 }
 

@@ -11,6 +11,7 @@ use crate::linediff;
 use crate::patch::parse::short;
 use crate::patch::{Chunk, ChunkLine, Note, PatchError};
 use ropey::Rope;
+use std::collections::VecDeque;
 
 /// Places looked at for one chunk.
 const MOST_PLACES: usize = 1000;
@@ -209,28 +210,38 @@ impl Update<'_> {
     fn changed(&self, chunk: &Chunk, place: &Place) -> String {
         let mut out = String::new();
         let mut line = place.line;
-        let ending = ending_near(
+        let mut ending = ending_near(
             self.text,
             self.index.start(place.line.min(self.index.len().saturating_sub(1))),
         )
         .as_str();
+        // Endings of lines that go, for those that come in their place.
+        let mut gone = VecDeque::new();
         for part in &chunk.lines {
             match part {
                 ChunkLine::Keep(_) if line < place.line + place.count => {
                     let own = self.index.full_line(self.text, line);
                     let content = content_len(&own);
                     out.push_str(&own[..content]);
-                    out.push_str(if content == own.len() { ending } else { &own[content..] });
+                    ending = ending_of(&own).unwrap_or(ending);
+                    out.push_str(ending);
+                    gone.clear();
                     line += 1;
                 }
                 // The blank line at the end that the file does not have.
                 ChunkLine::Keep(_) => {}
-                ChunkLine::Remove(_) => line += 1,
+                ChunkLine::Remove(_) => {
+                    if line < place.line + place.count {
+                        gone.extend(ending_of(&self.index.full_line(self.text, line)));
+                    }
+                    line += 1;
+                }
                 ChunkLine::Add(new) => {
                     match &place.shift {
                         Some(shift) => out.push_str(&shift.apply(new)),
                         None => out.push_str(new),
                     }
+                    ending = gone.pop_front().unwrap_or(ending);
                     out.push_str(ending);
                 }
             }
@@ -250,6 +261,14 @@ impl Update<'_> {
         } else {
             ending_near(self.text, len).as_str()
         }
+    }
+}
+
+fn ending_of(line: &str) -> Option<&'static str> {
+    match &line[content_len(line)..] {
+        "\r\n" => Some("\r\n"),
+        "\n" => Some("\n"),
+        _ => None,
     }
 }
 

@@ -38,6 +38,15 @@ fn replaces_lines() {
 }
 
 #[test]
+fn lines_keep_their_own_endings_where_they_are_mixed() {
+    let mixed = "l0\nl1\r\nl2\nl3\r\nl4\n";
+    check(mixed, " l0\n-l1\n+L1\n l2", "l0\nL1\r\nl2\nl3\r\nl4\n", &[]);
+    check(mixed, "-l2\n-l3\n+L2\n+L3\n+new\n l4", "l0\nl1\r\nL2\nL3\r\nnew\r\nl4\n", &[]);
+    check(mixed, " l3\n+new\n l4", "l0\nl1\r\nl2\nl3\r\nnew\r\nl4\n", &[]);
+    check("a\r\nb\nc", "-b\n-c\n+B\n+C", "a\r\nB\nC", &[]);
+}
+
+#[test]
 fn pins_to_the_end_of_the_file() {
     check("a\nb\na\nb\n", "-b\n+X\n*** End of File", "a\nb\na\nX\n", &[]);
     check("a\nb\nc\n", " b\n-c\n*** End of File", "a\nb\n", &[]);
