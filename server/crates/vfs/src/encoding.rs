@@ -192,7 +192,7 @@ fn wide_without_bom(bytes: &[u8], head: &[u8]) -> Option<Encoding> {
     {
         Encoding::Utf16Be
     } else {
-        return None;
+        return wide_by_text(head);
     };
     // A guess must decode cleanly to text, or the file is binary.
     let text = guess.decode(bytes);
@@ -200,6 +200,32 @@ fn wide_without_bom(bytes: &[u8], head: &[u8]) -> Option<Encoding> {
         .chars()
         .any(|c| c == '\u{FFFD}' || (c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}')));
     clean.then_some(guess)
+}
+
+/// UTF-16 or UTF-32 of other scripts, told by what their characters are: lines of letters, signs and spaces. In the
+/// other byte order the line ends would be letters that nobody uses.
+fn wide_by_text(head: &[u8]) -> Option<Encoding> {
+    let wide = [Encoding::Utf32Le, Encoding::Utf32Be, Encoding::Utf16Le, Encoding::Utf16Be];
+    wide.into_iter().filter(|it| head.len().is_multiple_of(it.unit())).find(|encoding| {
+        let text = encoding.decode(head);
+        let (mut all, mut written) = (0usize, 0usize);
+        for c in text.chars() {
+            if c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}') {
+                return false;
+            }
+            all += 1;
+            written += usize::from(is_written(c));
+        }
+        text.contains('\n') && written * 20 >= all * 19
+    })
+}
+
+fn is_written(c: char) -> bool {
+    let is_sign = matches!(
+        c,
+        '\u{a0}'..='\u{bf}' | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ffef}'
+    );
+    is_sign || c.is_alphanumeric() || c.is_ascii()
 }
 
 /// A file that is not UTF-8: one with damage when most of its non-ASCII sequences are UTF-8, else a legacy charset.

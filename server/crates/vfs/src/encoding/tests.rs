@@ -25,6 +25,27 @@ fn wide_text_is_told_without_a_mark() {
 }
 
 #[test]
+fn wide_text_of_other_scripts_is_told_too() {
+    for text in
+        ["日本語テキスト\n", "ä line é\r\n", "текст, и ещё.\n", "這是「一行」。\r\n第二行\r\n"]
+    {
+        let utf16: Vec<u16> = text.encode_utf16().collect();
+        let utf32: Vec<u32> = text.chars().map(u32::from).collect();
+        check(&utf16.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<_>>(), "utf-16le", text);
+        check(&utf16.iter().flat_map(|it| it.to_be_bytes()).collect::<Vec<_>>(), "utf-16be", text);
+        check(&utf32.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<_>>(), "utf-32le", text);
+        check(&utf32.iter().flat_map(|it| it.to_be_bytes()).collect::<Vec<_>>(), "utf-32be", text);
+    }
+    for data in [
+        b"\0\x01\x02\x03\n\0\0\0".as_slice(),
+        b"\0\0\x80\x3f\0\0\0\x40\n\0",
+        b"name\0other\0\n\0\xff\xfe",
+    ] {
+        assert_eq!(detect(data), Detected::UTF_8, "{data:?}");
+    }
+}
+
+#[test]
 fn utf8_with_damage_stays_utf8_and_the_rest_is_legacy() {
     check("né à vélo\n".as_bytes(), "utf-8", "né à vélo\n");
     check(b"", "utf-8", "");
