@@ -253,3 +253,15 @@ fn in_part_a_patch_changes_what_fits_and_says_what_does_not() {
     );
     assert_eq!(card["content"].as_array().unwrap().len(), 3, "two diffs and the rest: {card}");
 }
+
+#[test]
+fn a_refusal_names_the_file_once() {
+    let (workspace, editor) = desk(&json!({ "mode": "edit" }));
+    workspace.write("fixed.txt", "one\n");
+    let mode = std::fs::Permissions::from_mode(0o444);
+    std::fs::set_permissions(workspace.path("fixed.txt"), mode).unwrap();
+    let session = editor.session();
+    session.tool("Read", json!({ "file_path": "fixed.txt" })).ok();
+    let told = session.tool("ApplyPatch", patch("*** Update File: fixed.txt\n@@\n-one\n+1")).err();
+    assert!(told.contains("fixed.txt: it is read-only"), "{told}");
+}

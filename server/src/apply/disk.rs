@@ -31,7 +31,7 @@ impl Parts {
         let path = file_of(&base.location)?;
         let now = self.vfs.disk_snapshot(path).map_err(|error| ApplyError::Refused {
             location: base.location.clone(),
-            reason: error.to_string(),
+            reason: without_name(&error.to_string(), path),
         })?;
         let ours = rebased(&self.vfs, base, &now, changes).map_err(|o| stale(&now, &o.range))?;
         let ours = lsp::in_own_endings(&now.rope, &ours, now.format.eol, EditorKind::Other);
@@ -192,6 +192,7 @@ fn commit_error(error: CommitError) -> ApplyError {
         | CommitError::ReadOnly { path }
         | CommitError::Misfit { path }
         | CommitError::Io { path, .. } => {
+            let reason = without_name(&reason, &path);
             ApplyError::Refused { location: Location::disk(path), reason }
         }
         CommitError::NotPutBack { cause, mut left } => match left.pop() {
@@ -200,6 +201,14 @@ fn commit_error(error: CommitError) -> ApplyError {
             }
             None => commit_error(*cause),
         },
+    }
+}
+
+/// What is said of a file, for where its name stands before it.
+fn without_name(said: &str, path: &Path) -> String {
+    match said.strip_prefix(&format!("{} ", path.display())) {
+        Some(rest) => format!("it {rest}"),
+        None => said.to_owned(),
     }
 }
 

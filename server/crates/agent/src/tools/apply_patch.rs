@@ -133,7 +133,14 @@ impl Parts {
         for group in &groups {
             match Draft::of(cx, group) {
                 Ok(plan) => parts.plans.push(plan),
-                Err(problems) => parts.problems.extend(problems),
+                Err(mut problems) => {
+                    let untold = untold(cx, &problems, group);
+                    let in_part = 1 < groups.len() && !untold.is_empty();
+                    if let (true, Some(last)) = (in_part, problems.last_mut()) {
+                        last.push_str(&format!("; not applied with it: {}", untold.join(", ")));
+                    }
+                    parts.problems.extend(problems);
+                }
             }
         }
         if parts.plans.is_empty() {
@@ -161,6 +168,9 @@ impl Parts {
                 Err(Failure::Cancelled) => {
                     problems.push(format!("{}: the person stopped the call", names.join(", ")));
                     break;
+                }
+                Err(Failure::Told(why)) if 1 < names.len() => {
+                    problems.push(format!("{}: {why}", names.join(", ")));
                 }
                 Err(Failure::Told(why)) => problems.push(why),
             }
@@ -190,6 +200,19 @@ impl ApplyPatch {
         };
         parsed.map_err(|err| Failure::new(format!("This is no patch: {err}. Nothing was changed.")))
     }
+}
+
+/// The files of a group that its problems do not name.
+fn untold(cx: &Cx, problems: &[String], group: &Patch) -> Vec<String> {
+    let shown = |path: &str| match cx.place.target(path) {
+        Ok(target) => cx.place.shown(&target.location),
+        Err(_) => path.to_owned(),
+    };
+    let is_told = |name: &String| problems.iter().any(|it| it.contains(name.as_str()));
+    let names = paths(&group.operations).into_iter().map(shown);
+    let mut untold: Vec<String> = names.filter(|it| !is_told(it)).collect();
+    untold.dedup();
+    untold
 }
 
 /// Every path these operations write, in order.

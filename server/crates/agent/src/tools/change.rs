@@ -354,6 +354,8 @@ fn not_found(cx: &Cx, base: &Snapshot, nth: usize, of: usize, err: &FindError) -
         }
         FindError::Ambiguous { lines, tier } => {
             let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
+            // All of them are replaced only where they are exactly this text.
+            let all = if *tier == Tier::Exact { ", or set replace_all" } else { "" };
             let how = match tier {
                 Tier::Exact => String::new(),
                 Tier::LineEndings
@@ -365,7 +367,7 @@ fn not_found(cx: &Cx, base: &Snapshot, nth: usize, of: usize, err: &FindError) -
             };
             format!(
                 "old_string occurs {} times in {shown}{how}, at lines {}. Add lines around it so that \
-                 it is unique, or set replace_all.",
+                 it is unique{all}.",
                 lines.len(),
                 lines.join(", ")
             )

@@ -115,7 +115,7 @@ impl Tool for NotebookEdit {
         }
         let (plan, told) = self.plan(cx)?;
         let mut output = plan.apply(cx, "Edit").await?;
-        output.content.insert(0, Content::Text(told));
+        output.content.insert(0, Content::Text(format!("{told}\n")));
         Ok(output)
     }
 }

@@ -510,6 +510,17 @@ async fn in_part_a_move_ties_two_files_together() {
 }
 
 #[tokio::test]
+async fn in_part_all_that_is_not_applied_is_named() {
+    let body = "*** Update File: a.txt\n*** Move to: new/n.txt\n@@\n-x\n+2\n\
+        *** Delete File: b.txt\n*** Update File: c.txt\n@@\n-two\n+2";
+    let desk = partial(&[patch(body)]);
+    desk.turn("go").await;
+    let result = desk.results().pop().unwrap();
+    assert!(result.contains("D b.txt") && result.contains("M c.txt"), "{result}");
+    assert!(result.contains("; not applied with it: new/n.txt"), "{result}");
+}
+
+#[tokio::test]
 async fn in_part_is_all_where_all_fits_and_nothing_where_nothing_does() {
     let good = "*** Update File: a.txt\n@@\n-two\n+2\n*** Update File: b.txt\n@@\n-two\n+2";
     let bad = "*** Update File: a.txt\n@@\n-x\n+2\n*** Update File: b.txt\n@@\n-x\n+2";
