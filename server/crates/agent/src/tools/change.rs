@@ -284,8 +284,19 @@ pub fn base(cx: &Cx, location: &Location) -> Result<Snapshot, Failure> {
 /// Whether these bytes were read and are unchanged; the refusal says what to do.
 pub fn seen(cx: &Cx, base: &Snapshot, range: Range<usize>, advice: &str) -> Result<(), Failure> {
     let shown = cx.place.shown(&base.location);
-    match cx.session.seen.check(&base.location, &base.rope, range) {
+    match cx.session.seen.check(&base.location, &base.rope, range.clone()) {
         Sight::Fresh => Ok(()),
+        Sight::Never if !range.is_empty() => {
+            let (first, last) = lines_now(&base.rope, &base.rope, &range);
+            if first + REGION <= last {
+                return Err(Failure::new(format!("{shown} was not read yet. {advice}")));
+            }
+            let current = show_region(cx, base, first, last);
+            Err(Failure::new(format!(
+                "{shown} was not read yet. Its lines {first}-{last} are:\n{current}\n\
+                 Nothing was changed. Make the edit against this text."
+            )))
+        }
         Sight::Never => Err(Failure::new(format!("{shown} was not read yet. {advice}"))),
         Sight::Unseen { first, last } if last < first + REGION => {
             let current = show_region(cx, base, first, last);

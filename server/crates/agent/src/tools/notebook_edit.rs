@@ -155,6 +155,10 @@ impl NotebookEdit {
         let notebook = Notebook::read(&text).map_err(told)?;
         let change = self.change(&notebook).map_err(told)?;
         if cx.caller == Caller::Model {
+            if !cx.session.seen.knows(&base.location) {
+                // Its lines would not show the cells.
+                seen(cx, &base, 0..0, "Read the notebook first.")?;
+            }
             seen(cx, &base, change.seen.clone(), "Read the notebook first.")?;
         }
         let differs = |it: &Edit| text.get(it.range.clone()) != Some(it.text.as_str());

@@ -277,13 +277,16 @@ async fn lines_that_go_must_have_been_read_and_context_is_no_evidence() {
     let moved = patch("*** Update File: long.txt\n*** Move to: moved.txt\n@@\n-1\n+one");
     let after = patch("*** Update File: moved.txt\n@@\n-two\n+zwei");
     let unread = patch("*** Update File: moved.txt\n@@\n-4\n+vier");
-    let desk = desk(&[unseen.clone(), part, unseen, seen, moved, after, unread]);
+    let never = patch("*** Update File: long.txt\n@@\n 4\n-5\n+five");
+    let desk = desk(&[never, part, unseen, seen, moved, after, unread]);
     desk.write("long.txt", "1\n2\n3\n4\n5\n");
     desk.turn("go").await;
     assert_eq!(desk.read("moved.txt"), "one\nzwei\n3\n4\n5\n");
     expect![[r#"
         ✗ The patch does not apply; nothing was changed.
-        - long.txt was not read yet. Read these lines first.
+        - long.txt was not read yet. Its lines 5-5 are:
+             5	5
+        Nothing was changed. Make the edit against this text.
         ✓      1	1
              2	2
         [lines 1-2 of 5; stopped at limit; next offset 3]
