@@ -310,10 +310,17 @@ local function location(call)
   return nil
 end
 
+--- Keys for the command under the cursor.
+M.command_keys = {
+  { key = 'x', does = 'stop' },
+  { key = 'b', does = 'to background' },
+}
+
 ---@param entry copydesk.Entry
 ---@param terminals table<string, copydesk.Terminal>
+---@param command_keys { key: string, does: string }[]
 ---@return copydesk.Block
-local function tool_block(entry, terminals)
+local function tool_block(entry, terminals, command_keys)
   local out = builder()
   local call = entry.call or {}
   local status = call.status or 'pending'
@@ -339,6 +346,16 @@ local function tool_block(entry, terminals)
   })
   if status ~= 'pending' then -- until then the permission request shows it
     M.content(card, call, terminals)
+  end
+  if #command_keys > 0 and conversation.runs_command(call) then
+    local pieces = {}
+    for _, choice in ipairs(command_keys) do
+      vim.list_extend(
+        pieces,
+        { { ' ' .. choice.key .. ' ', 'CopydeskKey' }, { choice.does .. '  ', 'CopydeskMuted' } }
+      )
+    end
+    card:pieces(pieces)
   end
   local head = #out.lines + 1
   out:fenced(card)
@@ -433,10 +450,11 @@ end
 
 ---@param entry copydesk.Entry
 ---@param terminals table<string, copydesk.Terminal>
+---@param command_keys { key: string, does: string }[]? shown on commands that run
 ---@return copydesk.Block
-function M.block(entry, terminals)
+function M.block(entry, terminals, command_keys)
   if entry.kind == 'tool' then
-    return tool_block(entry, terminals)
+    return tool_block(entry, terminals, command_keys or {})
   elseif entry.kind == 'plan' then
     return plan_block(entry)
   elseif entry.kind == 'notice' then

@@ -3,6 +3,7 @@
 local card = require('copydesk.card')
 local client = require('copydesk.client')
 local config = require('copydesk.config')
+local jobs = require('copydesk.jobs')
 local keys = require('copydesk.keys')
 local log = require('copydesk.log')
 local markdown = require('copydesk.markdown')
@@ -39,6 +40,12 @@ local function terminals()
   return now and now.terminals or {}
 end
 
+---@param entry copydesk.Entry
+---@return copydesk.Block
+local function block_of(entry)
+  return card.block(entry, terminals(), client.offers('jobs') and card.command_keys or nil)
+end
+
 local intro = { key = 'intro' }
 
 local function intro_block()
@@ -70,7 +77,7 @@ local function draw_all()
   end
   view:draw(intro, intro_block())
   for _, entry in ipairs(session.entries()) do
-    view:draw(entry, card.block(entry, terminals()))
+    view:draw(entry, block_of(entry))
   end
   draw_pending()
 end
@@ -149,6 +156,19 @@ local function answer(kind)
   end
 end
 
+--- Runs `act` with the call of the card under the cursor, or the command that runs.
+---@param act fun(session: string, call: table)
+local function with_call(act)
+  local now = session.current()
+  local entry = view and view:at(api.nvim_win_get_cursor(0)[1] - 1)
+  local call = entry and entry.call or session.running_command()
+  if now and call then
+    act(now.id, call)
+  else
+    log.tell('no command runs', vim.log.levels.INFO)
+  end
+end
+
 --- Opens the file of the card under the cursor in the window the person came from.
 local function open_location()
   local entry, first = nil, nil
@@ -205,6 +225,12 @@ local function make_transcript()
   map(buf, 'n', 'p', function()
     secrets.type('')
   end, 'type a password')
+  map(buf, 'n', 'x', function()
+    with_call(jobs.stop_call)
+  end, 'stop the command')
+  map(buf, 'n', 'b', function()
+    with_call(jobs.to_background)
+  end, 'command to background')
   map(buf, 'n', '<CR>', open_location, 'open file')
   map(buf, 'n', '<Tab>', function()
     pcall(vim.cmd, 'normal! za')
@@ -512,7 +538,7 @@ function M.follow()
     end),
     changed = safely(function(entry)
       if view then
-        view:draw(entry, card.block(entry, terminals()))
+        view:draw(entry, block_of(entry))
       end
     end),
     appended = safely(function(entry, text)

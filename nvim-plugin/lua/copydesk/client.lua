@@ -40,6 +40,16 @@ function M.get()
   return connection.state == 'ready' and connection.client or nil
 end
 
+--- Whether the server answers what this marker promises.
+---@param marker string
+---@return boolean
+function M.offers(marker)
+  local client = M.get()
+  local markers = client
+    and vim.tbl_get(client.server_capabilities, 'experimental', 'copydesk', marker)
+  return markers ~= nil and markers ~= vim.NIL
+end
+
 local function settle(problem)
   local waiting = connection.waiting
   connection.waiting = {}

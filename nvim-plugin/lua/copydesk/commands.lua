@@ -231,6 +231,30 @@ M.subcommands = {
     end,
     complete = asking,
   },
+  kill = {
+    run = function(text)
+      local session, jobs = require('copydesk.session'), require('copydesk.jobs')
+      local now, call = session.current(), session.running_command()
+      if text == '' and now and call then
+        jobs.stop_call(now.id, call)
+        return
+      end
+      jobs.choose(text, function()
+        return true
+      end, jobs.stop)
+    end,
+  },
+  background = {
+    run = function()
+      local session = require('copydesk.session')
+      local now, call = session.current(), session.running_command()
+      if now and call then
+        require('copydesk.jobs').to_background(now.id, call)
+      else
+        log.tell('no command runs in the foreground', info)
+      end
+    end,
+  },
   next = step_command(1),
   prev = step_command(-1),
   accept = decide_command('accept'),

@@ -173,6 +173,13 @@ function M.note(session, severity, text)
   draw(session, entry)
 end
 
+--- Whether a call runs a command in the foreground.
+---@param call table
+---@return boolean
+function M.runs_command(call)
+  return call.kind == 'execute' and call.status == 'in_progress'
+end
+
 local final = { completed = true, failed = true, cancelled = true }
 
 --- ACP patch: an absent field stays, null clears, a value replaces; `_meta` is patched by its own keys.

@@ -1,6 +1,7 @@
 --- The programs that run for the agent, as the server lists them, and what the person does to one. Nothing
 --- is kept here: each call asks the server how things stand.
 local client = require('copydesk.client')
+local log = require('copydesk.log')
 
 local M = {}
 
@@ -62,6 +63,94 @@ function M.type_line(job, line, callback)
   local params = { sessionId = job.sessionId, jobId = job.jobId, text = line .. '\r' }
   client.request_unlogged('copydesk/job/write', params, function(problem)
     callback(problem and message_of(problem) or nil)
+  end)
+end
+
+---@param name string
+---@return fun(problem: any, result: any)
+local function reporting_stop(name)
+  return function(problem, result)
+    if problem then
+      log.tell(message_of(problem))
+      return
+    end
+    local status = type(result) == 'table' and result.status or 'stopping'
+    log.tell(('%s: %s'):format(name, status), vim.log.levels.INFO)
+  end
+end
+
+--- Stops a job with all it started.
+---@param job copydesk.protocol.JobInfo
+function M.stop(job)
+  local params = { sessionId = job.sessionId, jobId = job.jobId }
+  client.request('copydesk/job/kill', params, reporting_stop(job.jobId))
+end
+
+--- Stops what a call runs: its job, if it has become or begun one, else the call.
+---@param session string
+---@param call table
+function M.stop_call(session, call)
+  M.list(function(problem, all)
+    if problem then
+      log.tell(problem)
+      return
+    end
+    for _, job in ipairs(all) do
+      local its_own = job.sessionId == session and job.toolCallId == call.toolCallId
+      if its_own and M.is_running(job) then
+        M.stop(job)
+        return
+      end
+    end
+    if call.status ~= 'in_progress' then
+      log.tell('this does not run any more', vim.log.levels.INFO)
+      return
+    end
+    local params = { sessionId = session, toolCallId = call.toolCallId }
+    client.request('copydesk/toolCall/cancel', params, reporting_stop('the command'))
+  end)
+end
+
+--- Lets a command go on as a job, so that the agent need not wait for it.
+---@param session string
+---@param call table
+function M.to_background(session, call)
+  local params = { sessionId = session, toolCallId = call.toolCallId }
+  client.request('copydesk/toolCall/background', params, function(problem, result)
+    if problem then
+      log.tell(message_of(problem))
+    else
+      log.tell(('goes on as %s'):format(tostring(result.jobId)), vim.log.levels.INFO)
+    end
+  end)
+end
+
+--- Calls back with one of those that run: the one named, the only one, or the one the person chooses.
+---@param id string empty for any
+---@param can fun(job: copydesk.protocol.JobInfo): boolean
+---@param callback fun(job: copydesk.protocol.JobInfo)
+function M.choose(id, can, callback)
+  M.list(function(problem, all)
+    local fitting = vim.tbl_filter(function(job)
+      return M.is_running(job) and (id == '' or job.jobId == id) and can(job)
+    end, all)
+    if problem or #fitting == 0 then
+      local none = id == '' and 'no such program runs' or ('no such program runs as ' .. id)
+      log.tell(problem or none, not problem and vim.log.levels.INFO or nil)
+    elseif #fitting == 1 then
+      callback(fitting[1])
+    else
+      vim.ui.select(fitting, {
+        prompt = 'Which program?',
+        format_item = function(job)
+          return ('%s  %s'):format(job.jobId, (job.command:gsub('%s+', ' ')))
+        end,
+      }, function(job)
+        if job then
+          callback(job)
+        end
+      end)
+    end
   end)
 end
 

@@ -172,6 +172,18 @@ function M.prompt(text, callback)
   end)
 end
 
+--- The last command of the current session that runs in the foreground.
+---@return table? call
+function M.running_command()
+  for index = #M.entries(), 1, -1 do
+    local call = M.entries()[index].call
+    if call and conversation.runs_command(call) then
+      return call
+    end
+  end
+  return nil
+end
+
 --- Cancels the running turn.
 ---@return boolean sent
 function M.stop()

@@ -116,4 +116,104 @@ T['giving up types nothing, and a password in a command or a macro is refused'] 
   c:wait('vim.inspect(told):find("no such program asks", 1, true)')
 end
 
+local function run_step(command)
+  return { calls = { { name = 'Bash', input = { command = command, description = 'run' } } } }
+end
+
+--- Whether a program with these arguments runs.
+local function runs(...)
+  local wanted = table.concat({ ... }, '\0') .. '\0'
+  for name in vim.fs.dir('/proc') do
+    local file = name:match('^%d+$') and io.open('/proc/' .. name .. '/cmdline', 'rb')
+    local line = file and file:read('*a')
+    if file then
+      file:close()
+    end
+    if line == wanted then
+      return true
+    end
+  end
+  return false
+end
+
+local function wait_for_end_of(...)
+  local program = { ... }
+  local ended = vim.wait(child.patience, function()
+    return not runs(unpack(program))
+  end, 20)
+  check(ended, true, table.concat(program, ' ') .. ' has ended')
+end
+
+--- Puts the cursor on the line of the transcript that holds the text.
+local function go_to(c, part)
+  shows(c, part)
+  c:lua(
+    [[
+    local win = vim.fn.bufwinid('copydesk://transcript')
+    vim.api.nvim_set_current_win(win)
+    vim.fn.cursor(1, 1)
+    vim.fn.search('\\V' .. ..., 'W')
+  ]],
+    part
+  )
+end
+
+T['a running command is stopped from its card, and the turn goes on'] = function()
+  local model = child.model({
+    run_step('echo begun; sleep 3141.25'),
+    { text = 'As you like.' },
+  })
+  local c = with_auto(model)
+  c:cmd('Copydesk send wait')
+  shows(c, '\nbegun\n')
+  shows(c, ' x stop   b to background')
+  go_to(c, 'to background')
+  check(runs('sleep', '3141.25'), true)
+  c:type('x')
+  c:wait('#turns > 0')
+  wait_for_end_of('sleep', '3141.25')
+  check(c:lua('return turns'), { 'end_turn' })
+  check(c:lua(('return %s:find("to background", 1, true)'):format(transcript)), vim.NIL)
+end
+
+T['a running command goes to the background from its card, and is stopped there'] = function()
+  local model = child.model({
+    run_step('echo begun; sleep 3142.25; echo ended'),
+    { text = 'It goes on.' },
+  })
+  local c = with_auto(model)
+  c:cmd('Copydesk send wait')
+  shows(c, '\nbegun\n')
+  go_to(c, 'to background')
+  c:type('b')
+  c:wait('#turns > 0')
+  c:wait('vim.inspect(told):find("goes on as job-1", 1, true)')
+  check(runs('sleep', '3142.25'), true, 'it goes on')
+  c:cmd('Copydesk kill job-1')
+  wait_for_end_of('sleep', '3142.25')
+end
+
+T['the commands stop and send to the background without the cursor on a card'] = function()
+  local model = child.model({
+    run_step('echo begun; sleep 3143.25'),
+    run_step('echo second; sleep 3144.25'),
+    { text = 'Done.' },
+  })
+  local c = with_auto(model)
+  local buf = c:edit('a.txt')
+  c:cmd('Copydesk background')
+  c:wait('vim.inspect(told):find("no command runs in the foreground", 1, true)')
+  c:cmd('Copydesk send wait')
+  shows(c, '\nbegun\n')
+  c:cmd('Copydesk background')
+  shows(c, '\nsecond\n')
+  c:cmd('Copydesk kill')
+  c:wait('#turns > 0')
+  wait_for_end_of('sleep', '3144.25')
+  check(runs('sleep', '3143.25'), true, 'the job goes on')
+  c:cmd('Copydesk kill')
+  wait_for_end_of('sleep', '3143.25')
+  check(c:lua('return vim.api.nvim_get_current_buf()'), buf, 'the focus stays')
+end
+
 return T
