@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { type Server, message } from './client';
 import type { Conversation } from './conversation';
+import type { Jobs } from './jobs';
 import type { Permissions } from './permissions';
 import { type Review, lineCounts } from './review';
 import type { Change, FixAction, FromWebview, ReviewView, Snapshot, ToWebview } from './view';
@@ -23,6 +24,7 @@ interface Shown {
   conversation: Conversation;
   permissions: Permissions;
   review: Review;
+  jobs: Jobs;
 }
 
 class ChatView implements vscode.WebviewViewProvider {
@@ -36,15 +38,17 @@ class ChatView implements vscode.WebviewViewProvider {
   private readonly conversation: Conversation;
   private readonly permissions: Permissions;
   private readonly review: Review;
+  private readonly jobs: Jobs;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
-    { server, conversation, permissions, review }: Shown,
+    { server, conversation, permissions, review, jobs }: Shown,
   ) {
     this.server = server;
     this.conversation = conversation;
     this.permissions = permissions;
     this.review = review;
+    this.jobs = jobs;
     context.subscriptions.push(
       conversation.onDidChange(change => this.queue(change)),
       conversation.onDidReset(() => this.postSnapshot()),
@@ -136,6 +140,9 @@ class ChatView implements vscode.WebviewViewProvider {
         await editor.edit(edit => edit.replace(editor.selection, received.text));
         return;
       }
+      case 'password':
+        await this.jobs.givePassword(received.terminalId, received.password);
+        return;
       case 'review':
         await vscode.commands.executeCommand(REVIEW_COMMANDS[received.action]);
         return;

@@ -29,6 +29,9 @@ export class ServerProblem extends Error {
   }
 }
 
+/** What the person typed, passwords too: its text is in no log. */
+const TYPED = 'copydesk/job/write';
+
 /** Problems reach the person through `ServerView`, never as the client's own notifications. */
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
@@ -133,7 +136,7 @@ export class Server implements vscode.Disposable {
       documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }, { scheme: 'vscode-notebook-cell' }],
       initializationOptions: () => initializationOptions(),
       outputChannel: this.log,
-      traceOutputChannel: this.log,
+      traceOutputChannel: withoutTyped(this.log),
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       middleware: this.middleware,
       initializationFailedHandler: () => false,
@@ -199,6 +202,12 @@ export class Server implements vscode.Disposable {
     this.current = view;
     this.changed.fire(view);
   }
+}
+
+/** The log, without the text of messages that carry what the person typed. */
+function withoutTyped(log: vscode.LogOutputChannel): vscode.LogOutputChannel {
+  const trace = (text: string): void => log.trace(text.includes(TYPED) ? `${TYPED}: what was typed is not written here.` : text);
+  return Object.create(log, { trace: { value: trace } }) as vscode.LogOutputChannel;
 }
 
 class Markers implements StaticFeature {

@@ -9,6 +9,7 @@ import * as decide from './decide';
 import * as editing from './editing';
 import * as editorState from './editorState';
 import * as hunks from './hunks';
+import * as jobs from './jobs';
 import * as notebook from './notebook';
 import * as permissions from './permissions';
 import * as review from './review';
@@ -33,7 +34,8 @@ export function activate(context: vscode.ExtensionContext): void {
   hunks.activate(context, server, changes);
   compare.activate(context, changes);
   decide.activate(context, server, changes, open);
-  chat.activate(context, { server, conversation: open, permissions: pending, review: changes });
+  const programs = jobs.activate(context, server, open);
+  chat.activate(context, { server, conversation: open, permissions: pending, review: changes, jobs: programs });
   status.activate(context, { server, conversation: open, permissions: pending, review: changes });
 }
 

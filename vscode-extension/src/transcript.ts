@@ -2,8 +2,8 @@
 // Knows nothing of tools or models; an update it does not know changes nothing.
 
 import { copydeskMeta } from './meta';
-import type { AgentMessage, ContentBlock, DiffChange, SessionUpdate, TerminalUpdate, ToolCallContent, ToolCallLocation, ToolCallUpdate } from './protocol';
-import { TerminalDecoder, overwrite } from './terminalText';
+import type { AgentMessage, ContentBlock, DiffChange, JobInfo, SessionUpdate, TerminalUpdate, ToolCallContent, ToolCallLocation, ToolCallUpdate } from './protocol';
+import { TerminalDecoder, overwrite, visible } from './terminalText';
 import type { Block, Change, Item, Location, PlanView, TerminalView, ToolItem } from './view';
 
 const TERMINAL_TAIL = 50_000;
@@ -133,6 +133,34 @@ export class Transcript {
         this.put({ ...item, status: 'cancelled', endedAt: this.now() });
       }
     }
+    for (const { view } of this.terminals.values()) {
+      if (view.exit !== undefined) continue;
+      view.exit = 'ended with the server';
+      view.secret = undefined;
+      this.emit({ type: 'terminal', terminal: { ...view } });
+    }
+  }
+
+  /** Terminals whose program has not ended. */
+  get runningTerminals(): string[] {
+    return [...this.terminals.values()].filter(({ view }) => view.exit === undefined).map(({ view }) => view.id);
+  }
+
+  get asksForPassword(): boolean {
+    return [...this.terminals.values()].some(({ view }) => view.secret !== undefined);
+  }
+
+  /** What the server says of the jobs; a running terminal that is not among them is no job. */
+  jobs(list: JobInfo[]): void {
+    for (const id of this.runningTerminals) {
+      const secret = list.find(job => job.terminalId === id)?.secretPrompt;
+      this.know(id, secret ? visible(secret) : undefined);
+    }
+  }
+
+  /** The password is on its way. */
+  passwordGiven(terminalId: string): void {
+    this.know(terminalId, undefined);
   }
 
   /** The conversation ends just before this prompt now. */
@@ -184,7 +212,16 @@ export class Transcript {
     const extra = copydeskMeta(update._meta);
     if (extra.fold !== undefined) item.alwaysOpen = extra.fold === 'always-open';
     if (update._meta !== undefined) item.received = extra.received ?? undefined;
+    if (extra.secretInput) item.asking = extra.secretInput.jobId;
     this.put(item);
+    if (extra.secretInput) this.know(extra.secretInput.jobId, visible(extra.secretInput.prompt));
+  }
+
+  private know(terminalId: string, secret: string | undefined): void {
+    const { view } = this.terminalState(terminalId);
+    if (view.exit !== undefined || view.secret === secret) return;
+    view.secret = secret;
+    this.emit({ type: 'terminal', terminal: { ...view } });
   }
 
   private terminalState(id: string): TerminalState {
@@ -200,7 +237,10 @@ export class Transcript {
     const state = this.terminalState(update.terminalId);
     if (update.command !== undefined) state.view.command = update.command ?? '';
     if (update.cwd !== undefined) state.view.cwd = update.cwd ?? '';
-    if (update.exitStatus) state.view.exit = update.exitStatus.signal ?? `exit code ${update.exitStatus.exitCode ?? 'unknown'}`;
+    if (update.exitStatus) {
+      state.view.exit = update.exitStatus.signal ?? `exit code ${update.exitStatus.exitCode ?? 'unknown'}`;
+      state.view.secret = undefined;
+    }
     if (update.output !== undefined) {
       state.decoder = new TerminalDecoder();
       state.lines = '';

@@ -38,6 +38,8 @@ export type Item =
       alwaysOpen: boolean;
       /** Characters of arguments received while the call is still being written. */
       received?: number;
+      /** A terminal that asked for a password while this call ran; it is shown here from then on. */
+      asking?: string;
     }
   | { kind: 'notice'; id: string; severity: string; title: string; text: string; retry?: boolean };
 
@@ -52,6 +54,8 @@ export interface TerminalView {
   cut: boolean;
   /** `exit code 0`, `SIGTERM`; absent while it runs. */
   exit?: string;
+  /** What the program asks, while it waits for a password. */
+  secret?: string;
 }
 
 export interface PlanView {
@@ -146,5 +150,6 @@ export type FromWebview =
   | { type: 'openLocation'; target: string; line?: number }
   | { type: 'copy'; text: string }
   | { type: 'insert'; text: string }
+  | { type: 'password'; terminalId: string; password: string }
   | { type: 'review'; action: ReviewAction }
   | { type: 'fix'; action: FixAction };

@@ -7,6 +7,7 @@ Object.assign(globalThis, {
   window,
   document: window.document,
   DOMParser: window.DOMParser,
+  HTMLElement: window.HTMLElement,
   ResizeObserver: class {
     observe(): void {
       // Nothing has a size here.

@@ -146,3 +146,24 @@ test('the bundles are small', () => {
   assert.ok(size('dist/extension.js') <= 600_000, `extension ${size('dist/extension.js')}`);
   assert.ok(size('dist/webview.js') <= 250_000, `webview ${size('dist/webview.js')}`);
 });
+
+test('a password that is asked for has a masked field on an open card, which a new question empties', () => {
+  const call: Snapshot['items'][number] = { kind: 'tool', id: 't', title: 'Terminal', toolKind: 'execute', status: 'completed', blocks: [{ type: 'text', text: 'x' }], locations: [], alwaysOpen: false, asking: 'x' };
+  const terminal = { id: 'x', command: 'ssh', cwd: '/', text: '', cut: false };
+  const { element, sent, panel: made } = panel({ items: [call], terminals: [terminal] });
+  const ask = (secret?: string): void => made.receive({ type: 'changes', changes: [{ type: 'terminal', terminal: { ...terminal, secret } }] });
+  const form = element.querySelector<HTMLElement>('.password');
+  const field = form?.querySelector('input');
+  assert.ok(form && field);
+  assert.equal(form.hidden, true);
+  ask('PIN:');
+  assert.deepEqual([form.hidden, field.type, form.querySelector('label')?.textContent, form.closest('details')?.open], [false, 'password', 'PIN:', true]);
+  assert.match(element.querySelector('[aria-live=assertive]')?.textContent ?? '', /PIN:/);
+  field.value = 'half';
+  ask('Again:');
+  assert.equal(field.value, '');
+  field.dispatchEvent(Object.assign(new window.Event('keydown'), { key: 'Enter' }));
+  assert.deepEqual(sent.filter(message => message.type === 'password'), []);
+  ask();
+  assert.equal(form.hidden, true);
+});

@@ -81,6 +81,12 @@ test('what still ran when the server ended is shown as cancelled', () => {
   assert.match(JSON.stringify(transcript.view().items), /"status":"cancelled"/);
 });
 
+test('a program that ran when the server ended runs no more and asks for nothing', () => {
+  const { transcript } = play({ sessionUpdate: 'terminal_update', terminalId: 'x' }, { sessionUpdate: 'tool_call_update', toolCallId: 't', _meta: { copydesk: { secretInput: { jobId: 'x', prompt: 'PIN:' } } } });
+  transcript.endOpenCalls();
+  assert.deepEqual(transcript.view().terminals, [{ id: 'x', command: '', cwd: '', text: '', cut: false, exit: 'ended with the server', secret: undefined }]);
+});
+
 test('terminal output is bytes cut anywhere, and only its tail is kept', () => {
   const euro = Buffer.from('10 €\n');
   const { transcript } = play(
@@ -131,4 +137,25 @@ test('a message, a thought and a call may have the same id', () => {
     { sessionUpdate: 'tool_call_update', toolCallId: '1', title: 'd' },
   );
   assert.deepEqual(transcript.view().items.map(item => item.kind), ['user', 'thought', 'agent', 'tool']);
+});
+
+const JOB = { sessionId: 's', toolCallId: 't', label: '', command: '', status: 'running', pid: 1, elapsedMs: 1, quietMs: 1, unconfirmed: false, takesInput: true };
+
+test('a password is wanted from when the server says so until it is given, the program goes on, or ends', () => {
+  const ask: SessionUpdate = { sessionUpdate: 'tool_call_update', toolCallId: 't', _meta: { copydesk: { secretInput: { jobId: 'term-1', prompt: 'PIN\u202e:' } } } };
+  const { transcript } = play({ sessionUpdate: 'terminal_update', terminalId: 'term-1' }, ask);
+  const secret = (): string | undefined => transcript.view().terminals[0]?.secret;
+  assert.equal(secret(), 'PIN⟨U+202E⟩:');
+  assert.match(JSON.stringify(transcript.view().items), /"asking":"term-1"/);
+  transcript.passwordGiven('term-1');
+  assert.equal(secret(), undefined);
+  transcript.jobs([{ ...JOB, jobId: 'term-1', terminalId: 'term-1', secretPrompt: 'Again:' }]);
+  assert.equal(secret(), 'Again:');
+  transcript.jobs([]);
+  assert.equal(secret(), undefined);
+  transcript.apply(ask);
+  transcript.apply({ sessionUpdate: 'terminal_update', terminalId: 'term-1', exitStatus: { exitCode: 0 } });
+  assert.equal(secret(), undefined);
+  transcript.apply(ask);
+  assert.equal(secret(), undefined);
 });

@@ -1,8 +1,7 @@
 // The body of a card: text, diffs, terminals, images, links. What is not known is drawn as text.
 
-import type { Block, Location, TerminalView } from '../view';
+import type { Block, Location } from '../view';
 import { button, h } from './dom';
-import { icon } from './icons';
 
 export interface BlockActions {
   openLink: (href: string) => void;
@@ -73,47 +72,4 @@ function folded(text: string, draw: (text: string) => HTMLElement): HTMLElement 
   const all = button({ label: `Show all ${lines.length} lines`, class: 'link' }, () => holder.replaceChildren(draw(text)));
   holder.append(all);
   return holder;
-}
-
-/** One terminal; the same element is used wherever it is shown last. */
-export class TerminalElement {
-  private readonly text = document.createTextNode('');
-  private readonly command = h('code');
-  private readonly unnamed = h('span', { class: 'quiet' }, 'Output');
-  private readonly foot = h('div', { class: 'terminal-foot' });
-  private readonly cut = h('div', { class: 'quiet' }, 'Earlier output is not shown.');
-  private readonly output = h('pre', { class: 'output', tabindex: '0', 'aria-label': 'Output' }, this.text);
-  readonly element = h('div', { class: 'terminal' });
-
-  constructor(view: TerminalView, copy: (text: string) => void) {
-    this.element.append(
-      h('div', { class: 'terminal-head' }, icon('terminal'), this.command, this.unnamed, button({ label: 'Copy output', icon: icon('copy'), iconOnly: 'iconOnly' }, () => copy(this.text.data))),
-      this.cut,
-      this.output,
-      this.foot,
-    );
-    this.set(view);
-  }
-
-  set(view: TerminalView): void {
-    this.command.textContent = view.command;
-    this.command.title = view.cwd;
-    this.command.hidden = view.command === '';
-    this.unnamed.hidden = view.command !== '';
-    this.update(view.text, view.cut);
-    this.foot.textContent = view.exit ?? 'running';
-    this.foot.className = `terminal-foot ${view.exit === undefined || view.exit === 'exit code 0' ? '' : 'failed'}`;
-  }
-
-  append(text: string): void {
-    this.update(this.text.data + text, !this.cut.hidden);
-  }
-
-  private update(text: string, cut: boolean): void {
-    const atEnd = this.output.scrollHeight - this.output.scrollTop - this.output.clientHeight < 20;
-    this.text.data = text;
-    this.cut.hidden = !cut;
-    this.output.hidden = text === '';
-    if (atEnd) this.output.scrollTop = this.output.scrollHeight;
-  }
 }

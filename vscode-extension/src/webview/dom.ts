@@ -12,6 +12,8 @@ interface Attributes {
   tabindex?: string;
   for?: string;
   id?: string;
+  autocomplete?: string;
+  spellcheck?: string;
 }
 
 export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[K] {

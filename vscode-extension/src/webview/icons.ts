@@ -14,6 +14,7 @@ import file from '@vscode/codicons/src/icons/file.svg';
 import globe from '@vscode/codicons/src/icons/globe.svg';
 import info from '@vscode/codicons/src/icons/info.svg';
 import insert from '@vscode/codicons/src/icons/insert.svg';
+import key from '@vscode/codicons/src/icons/key.svg';
 import loading from '@vscode/codicons/src/icons/loading.svg';
 import move from '@vscode/codicons/src/icons/move.svg';
 import pause from '@vscode/codicons/src/icons/debug-pause.svg';
@@ -29,7 +30,7 @@ import trash from '@vscode/codicons/src/icons/trash.svg';
 import warning from '@vscode/codicons/src/icons/warning.svg';
 
 const SOURCES = {
-  add, 'arrow-swap': arrowSwap, check, 'chevron-right': chevronRight, 'circle-slash': circleSlash, clock, copy, diff, edit, error, file, globe, info, insert,
+  add, 'arrow-swap': arrowSwap, check, 'chevron-right': chevronRight, 'circle-slash': circleSlash, clock, copy, diff, edit, error, file, globe, info, insert, key,
   loading, move, pause, refresh, search, send, shield, stop, terminal, thinking, tools, trash, warning,
 };
 

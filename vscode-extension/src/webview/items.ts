@@ -1,12 +1,13 @@
 // The transcript: one article with a heading per turn, in it what was said and the cards of calls.
 
 import type { Item, TerminalView, ToolItem } from '../view';
-import { type BlockActions, TerminalElement, drawBlock, drawLocations } from './blocks';
+import { type BlockActions, drawBlock, drawLocations } from './blocks';
 import { button, h, inlineCode } from './dom';
 import { type IconName, icon, kindIcon } from './icons';
 import { type MarkdownActions, MarkdownView } from './markdown';
+import { type TerminalActions, TerminalElement } from './terminal';
 
-export type ItemActions = BlockActions & MarkdownActions & { retry: () => void };
+export type ItemActions = BlockActions & MarkdownActions & TerminalActions & { retry: () => void };
 
 const STATUS: Record<string, [IconName, string]> = {
   pending: ['clock', 'Waiting'],
@@ -74,9 +75,20 @@ export class TranscriptView {
   }
 
   terminal(view: TerminalView): void {
-    const old = this.terminals.get(view.id);
-    if (old) old.set(view);
-    else this.terminals.set(view.id, new TerminalElement(view, this.actions.copy));
+    let terminal = this.terminals.get(view.id);
+    if (terminal) {
+      terminal.set(view);
+    } else {
+      terminal = new TerminalElement(view, this.actions);
+      this.terminals.set(view.id, terminal);
+    }
+    const card = terminal.element.closest('details');
+    if (card && view.secret !== undefined) card.open = true;
+  }
+
+  /** Puts the keys on a password that a program waits for; returns whether there is one. */
+  focusPassword(): boolean {
+    return [...this.terminals.values()].some(terminal => terminal.element.isConnected && terminal.focusPassword());
   }
 
   output(id: string, text: string): void {
@@ -170,11 +182,15 @@ export class TranscriptView {
       parts.push(h('span', { class: 'status' }, icon(glyph), h('span', {}, word)));
       summary.replaceChildren(...parts);
       if (!before || !sameBody(before, next)) {
-        body.replaceChildren(drawLocations(next.locations, this.actions), ...next.blocks.map(block => drawBlock(block, id => this.terminalElement(id), this.actions)));
-        details.classList.toggle('empty', next.blocks.length === 0 && next.locations.length === 0);
+        const focused = document.activeElement;
+        const asking = next.asking !== undefined && !next.blocks.some(b => b.type === 'terminal' && b.terminalId === next.asking) && this.terminalElement(next.asking);
+        body.replaceChildren(drawLocations(next.locations, this.actions), ...next.blocks.map(block => drawBlock(block, id => this.terminalElement(id), this.actions)), ...(asking ? [asking] : []));
+        // Whoever types into a terminal of this card goes on typing.
+        if (focused instanceof HTMLElement && body.contains(focused)) focused.focus({ preventScroll: true });
+        details.classList.toggle('empty', next.blocks.length === 0 && next.locations.length === 0 && !asking);
       }
       // Folding is ours at status changes only; in between it is the person's.
-      if (before?.status !== next.status) details.open = next.alwaysOpen || next.status === 'failed' || (RUNNING.has(next.status) && next.blocks.some(b => b.type === 'terminal'));
+      if (before?.status !== next.status) details.open = next.alwaysOpen || next.status === 'failed' || (RUNNING.has(next.status) && hasTerminal(next)) || body.querySelector('.password:not([hidden])') !== null;
       else if (RUNNING.has(next.status) && !hasTerminal(before) && hasTerminal(next)) details.open = true;
       before = next;
     };
@@ -185,7 +201,7 @@ export class TranscriptView {
   private terminalElement(id: string): HTMLElement {
     let terminal = this.terminals.get(id);
     if (!terminal) {
-      terminal = new TerminalElement({ id, command: '', cwd: '', text: '', cut: false }, this.actions.copy);
+      terminal = new TerminalElement({ id, command: '', cwd: '', text: '', cut: false }, this.actions);
       this.terminals.set(id, terminal);
     }
     return terminal.element;
@@ -217,7 +233,7 @@ function hasTerminal(item: ToolItem): boolean {
 }
 
 function sameBody(a: ToolItem, b: ToolItem): boolean {
-  return JSON.stringify([a.blocks, a.locations]) === JSON.stringify([b.blocks, b.locations]);
+  return JSON.stringify([a.blocks, a.locations, a.asking]) === JSON.stringify([b.blocks, b.locations, b.asking]);
 }
 
 function duration(ms: number): string {

@@ -36,6 +36,7 @@ export class Panel {
       copy: (text: string) => this.post({ type: 'copy', text }),
       insert: (text: string) => this.post({ type: 'insert', text }),
       retry: () => this.post({ type: 'retry' }),
+      password: (terminalId: string, password: string) => this.post({ type: 'password', terminalId, password }),
     };
     this.markdownActions = actions;
     this.transcript = new TranscriptView(actions);
@@ -97,7 +98,7 @@ export class Panel {
         this.drawEmpty();
         break;
       case 'focus':
-        if (message.target === 'input' || !this.permissions.focus()) this.composer.focus();
+        if (message.target === 'input' || !(this.permissions.focus() || this.transcript.focusPassword())) this.composer.focus();
         break;
       case 'submit':
         this.composer.submit();
@@ -137,6 +138,7 @@ export class Panel {
         break;
       case 'terminal':
         this.transcript.terminal(change.terminal);
+        if (change.terminal.secret !== undefined) this.assertive.textContent = `Password needed: ${change.terminal.secret}`;
         break;
       case 'output':
         this.transcript.output(change.id, change.text);

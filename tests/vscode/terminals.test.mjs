@@ -1,0 +1,88 @@
+// Programs that run, in a real VS Code with the real server: what the person sees of them and does.
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { artifacts, openEditor, until } from './harness.mjs';
+import { Model } from './model.mjs';
+
+const PASSWORD = 'hunter2-of-the-test';
+let model;
+let session;
+
+before(async () => {
+  mkdirSync(artifacts, { recursive: true });
+  model = await Model.start();
+  session = await openEditor({ settings: { ...model.settings, 'copydesk.mode': 'auto', 'copydesk.trace.server': 'verbose' } });
+});
+
+after(async () => {
+  await session?.close();
+  await model?.close();
+});
+
+function story(name, body) {
+  test(name, async () => {
+    await session.openFolder();
+    const { editor, panel, page } = session;
+    await editor.openChat();
+    try {
+      await body(editor, panel);
+    } catch (error) {
+      await page.screenshot({ path: join(artifacts, `failure-${name.replace(/\W+/g, '-')}.png`) }).catch(() => undefined);
+      throw error;
+    }
+  });
+}
+
+const shot = name => session.page.screenshot({ path: join(artifacts, `${name}.png`) });
+const terminal = input => ({ calls: [{ name: 'Terminal', input }] });
+const asks = 'import getpass; print("got", len(getpass.getpass("Password: "))); print("more", len(getpass.getpass("Again: ")))';
+
+/** Files below a folder that hold a text. */
+function holding(dir, text) {
+  return readdirSync(dir, { withFileTypes: true, recursive: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name))
+    .filter(file => readFileSync(file).includes(text));
+}
+
+story('a password is typed on the card, goes to the program alone, and Escape takes it back', async (editor, panel) => {
+  await editor.command('Developer: Set Log Level...');
+  await session.page.locator('.quick-input-list .monaco-list-row', { hasText: 'Copydesk' }).first().click();
+  await session.page.locator('.quick-input-list .monaco-list-row', { hasText: 'Trace' }).first().click();
+  model.play([terminal({ action: 'start', command: `python3 -c '${asks}'`, wait_for: 'got' }), { text: 'It waits for you.' }]);
+  await editor.prompt('Log in');
+  await panel.locator('.agent', { hasText: 'It waits for you.' }).waitFor();
+  await editor.idle();
+  const field = panel.getByLabel('Password:');
+  await field.waitFor();
+  assert.equal(await field.getAttribute('type'), 'password');
+  await shot('password');
+
+  await session.page.keyboard.press('Control+k');
+  await session.page.keyboard.press('y');
+  await until('the field has the keys', () => field.evaluate(node => node === document.activeElement));
+  await field.fill('not this');
+  await field.press('Escape');
+  await field.waitFor({ state: 'hidden' });
+  await panel.getByRole('button', { name: 'Type the password…' }).press('Enter');
+  assert.equal(await field.inputValue(), '');
+  await field.fill(PASSWORD);
+  await field.press('Enter');
+  await panel.locator('.output', { hasText: `got ${PASSWORD.length}` }).waitFor();
+
+  const again = panel.getByLabel('Again:');
+  await again.waitFor();
+  assert.equal(await again.inputValue(), '');
+  await again.fill('xyz');
+  await panel.locator('.password').getByRole('button', { name: 'Send' }).click();
+  await panel.locator('.terminal-foot', { hasText: 'exit code 0' }).waitFor();
+  await panel.locator('.output', { hasText: 'more 3' }).waitFor();
+  await panel.locator('.password').waitFor({ state: 'hidden' });
+
+  const logs = join(session.folder, '..', 'user', 'logs');
+  await until('the log tells of the typing', () => holding(logs, 'copydesk/job/write').length > 0);
+  assert.deepEqual(holding(join(session.folder, '..'), PASSWORD), []);
+  assert.ok(!JSON.stringify(model.requests).includes(PASSWORD));
+});
