@@ -23,6 +23,8 @@ for name, subcommand in pairs({
   Deny = 'deny',
   Pending = 'pending',
   Password = 'password',
+  Kill = 'kill',
+  Background = 'background',
   Accept = 'accept',
   Reject = 'reject',
   AcceptAll = 'acceptall',
