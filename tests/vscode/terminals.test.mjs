@@ -86,3 +86,36 @@ story('a password is typed on the card, goes to the program alone, and Escape ta
   assert.deepEqual(holding(join(session.folder, '..'), PASSWORD), []);
   assert.ok(!JSON.stringify(model.requests).includes(PASSWORD));
 });
+
+story('a command goes to the background by its card, the agent goes on, and the job is stopped there', async (editor, panel) => {
+  model.play([{ calls: [{ name: 'Bash', input: { command: 'echo begun; sleep 4242' } }] }, { text: 'It runs on.' }]);
+  await editor.prompt('Start it');
+  const card = panel.locator('.terminal');
+  await card.locator('.output', { hasText: 'begun' }).waitFor();
+  const background = card.getByRole('button', { name: 'To background' });
+  await background.waitFor();
+  await shot('running');
+  await background.click();
+  await panel.locator('.agent', { hasText: 'It runs on.' }).waitFor();
+  assert.ok(model.toolResults().some(text => text.includes('job-1')), 'the agent knows the job');
+  const details = panel.locator('.card', { has: panel.locator('.terminal') });
+  if (!(await details.evaluate(node => node.open))) await details.locator('summary').click();
+  await card.getByText('running in the background').waitFor();
+  await background.waitFor({ state: 'hidden' });
+  const stop = card.getByRole('button', { name: 'Stop' });
+  await stop.focus();
+  await stop.press('Enter');
+  await card.locator('.terminal-foot.failed').waitFor();
+  await stop.waitFor({ state: 'hidden' });
+  assert.doesNotMatch(await card.locator('.terminal-foot').textContent(), /running/);
+});
+
+story('a command is stopped by its card, and the agent is told and goes on', async (editor, panel) => {
+  model.play([{ calls: [{ name: 'Bash', input: { command: 'echo begun; sleep 4242' } }] }, { text: 'I see that it was stopped.' }]);
+  await editor.prompt('Start it');
+  await panel.locator('.output', { hasText: 'begun' }).waitFor();
+  await panel.locator('.terminal').getByRole('button', { name: 'Stop' }).click();
+  await panel.locator('.agent', { hasText: 'I see that it was stopped.' }).waitFor();
+  await panel.locator('.terminal-foot.failed').waitFor({ state: 'attached' });
+  assert.equal(model.toolResults().length, 1);
+});

@@ -140,6 +140,12 @@ class ChatView implements vscode.WebviewViewProvider {
         await editor.edit(edit => edit.replace(editor.selection, received.text));
         return;
       }
+      case 'stopProgram':
+        await this.jobs.stop(received.terminalId);
+        return;
+      case 'toBackground':
+        await this.jobs.toBackground(received.terminalId);
+        return;
       case 'password':
         await this.jobs.givePassword(received.terminalId, received.password);
         return;

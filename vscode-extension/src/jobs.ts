@@ -32,6 +32,17 @@ export class Jobs implements vscode.Disposable {
     await this.server.request('copydesk/job/write', { sessionId, jobId: terminalId, text: `${password}\r` });
   }
 
+  async stop(terminalId: string): Promise<void> {
+    const sessionId = this.conversation.shownSession;
+    if (sessionId) await this.server.request('terminal/cancel', { sessionId, terminalId });
+  }
+
+  async toBackground(terminalId: string): Promise<void> {
+    const sessionId = this.conversation.shownSession;
+    const toolCallId = this.conversation.transcript.callOf(terminalId);
+    if (sessionId && toolCallId) await this.server.request('copydesk/toolCall/background', { sessionId, toolCallId });
+  }
+
   changed(change: Change): void {
     const running = this.conversation.transcript.runningTerminals;
     if (running.length === 0) return;

@@ -146,6 +146,14 @@ export class Transcript {
     return [...this.terminals.values()].filter(({ view }) => view.exit === undefined).map(({ view }) => view.id);
   }
 
+  /** The call whose card shows this terminal. */
+  callOf(terminalId: string): string | undefined {
+    for (const item of this.items.values()) {
+      if (item.kind === 'tool' && item.blocks.some(it => it.type === 'terminal' && it.terminalId === terminalId)) return item.id.slice(itemId('tool', '').length);
+    }
+    return undefined;
+  }
+
   get asksForPassword(): boolean {
     return [...this.terminals.values()].some(({ view }) => view.secret !== undefined);
   }
@@ -153,14 +161,15 @@ export class Transcript {
   /** What the server says of the jobs; a running terminal that is not among them is no job. */
   jobs(list: JobInfo[]): void {
     for (const id of this.runningTerminals) {
-      const secret = list.find(job => job.terminalId === id)?.secretPrompt;
-      this.know(id, secret ? visible(secret) : undefined);
+      const job = list.find(it => it.terminalId === id);
+      const secret = job?.secretPrompt ? visible(job.secretPrompt) : undefined;
+      this.know(id, { secret, role: !job ? 'command' : job.takesInput ? 'program' : 'job' });
     }
   }
 
   /** The password is on its way. */
   passwordGiven(terminalId: string): void {
-    this.know(terminalId, undefined);
+    this.know(terminalId, { secret: undefined });
   }
 
   /** The conversation ends just before this prompt now. */
@@ -214,13 +223,14 @@ export class Transcript {
     if (update._meta !== undefined) item.received = extra.received ?? undefined;
     if (extra.secretInput) item.asking = extra.secretInput.jobId;
     this.put(item);
-    if (extra.secretInput) this.know(extra.secretInput.jobId, visible(extra.secretInput.prompt));
+    if (extra.secretInput) this.know(extra.secretInput.jobId, { secret: visible(extra.secretInput.prompt) });
   }
 
-  private know(terminalId: string, secret: string | undefined): void {
+  private know(terminalId: string, facts: Pick<TerminalView, 'secret' | 'role'>): void {
     const { view } = this.terminalState(terminalId);
-    if (view.exit !== undefined || view.secret === secret) return;
-    view.secret = secret;
+    const { secret, role } = { ...view, ...facts };
+    if (view.exit !== undefined || (view.secret === secret && view.role === role)) return;
+    Object.assign(view, { secret, role });
     this.emit({ type: 'terminal', terminal: { ...view } });
   }
 

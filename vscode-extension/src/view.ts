@@ -56,6 +56,8 @@ export interface TerminalView {
   exit?: string;
   /** What the program asks, while it waits for a password. */
   secret?: string;
+  /** What runs there, once the server has said: a command that its call waits for, a job, or a program that takes input. */
+  role?: 'command' | 'job' | 'program';
 }
 
 export interface PlanView {
@@ -150,6 +152,8 @@ export type FromWebview =
   | { type: 'openLocation'; target: string; line?: number }
   | { type: 'copy'; text: string }
   | { type: 'insert'; text: string }
+  | { type: 'stopProgram'; terminalId: string }
+  | { type: 'toBackground'; terminalId: string }
   | { type: 'password'; terminalId: string; password: string }
   | { type: 'review'; action: ReviewAction }
   | { type: 'fix'; action: FixAction };

@@ -167,3 +167,18 @@ test('a password that is asked for has a masked field on an open card, which a n
   ask();
   assert.equal(form.hidden, true);
 });
+
+test('what runs can be stopped, a command alone goes to the background, and scripted clicks do neither', () => {
+  const terminal: Snapshot['terminals'][number] = { id: 'x', command: 'make', cwd: '/', text: '', cut: false };
+  const { element, sent, panel: made } = panel({ items: [{ kind: 'tool', id: 't', title: 'Run', toolKind: 'execute', status: 'in_progress', blocks: [{ type: 'terminal', terminalId: 'x' }], locations: [], alwaysOpen: false }], terminals: [terminal] });
+  const offered = (more: Partial<typeof terminal>): string[] => {
+    made.receive({ type: 'changes', changes: [{ type: 'terminal', terminal: { ...terminal, ...more } }] });
+    return [...element.querySelectorAll<HTMLButtonElement>('.terminal-foot button')].filter(it => !it.hidden).map(it => it.textContent);
+  };
+  assert.deepEqual(offered({}), ['Stop']);
+  assert.deepEqual(offered({ role: 'job' }), ['Stop']);
+  assert.deepEqual(offered({ role: 'command' }), ['Stop', 'To background']);
+  for (const it of element.querySelectorAll('.terminal-foot button')) it.dispatchEvent(new window.Event('click'));
+  assert.deepEqual(sent.filter(message => message.type === 'stopProgram' || message.type === 'toBackground'), []);
+  assert.deepEqual(offered({ role: 'command', exit: 'exit code 0' }), []);
+});

@@ -84,7 +84,7 @@ test('what still ran when the server ended is shown as cancelled', () => {
 test('a program that ran when the server ended runs no more and asks for nothing', () => {
   const { transcript } = play({ sessionUpdate: 'terminal_update', terminalId: 'x' }, { sessionUpdate: 'tool_call_update', toolCallId: 't', _meta: { copydesk: { secretInput: { jobId: 'x', prompt: 'PIN:' } } } });
   transcript.endOpenCalls();
-  assert.deepEqual(transcript.view().terminals, [{ id: 'x', command: '', cwd: '', text: '', cut: false, exit: 'ended with the server', secret: undefined }]);
+  assert.deepEqual(transcript.view().terminals, [{ id: 'x', command: '', cwd: '', text: '', cut: false, exit: 'ended with the server', secret: undefined, role: undefined }]);
 });
 
 test('terminal output is bytes cut anywhere, and only its tail is kept', () => {
@@ -158,4 +158,22 @@ test('a password is wanted from when the server says so until it is given, the p
   assert.equal(secret(), undefined);
   transcript.apply(ask);
   assert.equal(secret(), undefined);
+});
+
+test('what runs on a terminal is a command until the server lists it as a job', () => {
+  const { transcript } = play(
+    { sessionUpdate: 'terminal_update', terminalId: 'term-1' },
+    { sessionUpdate: 'tool_call_update', toolCallId: 'call', status: 'in_progress', content: [{ type: 'terminal', terminalId: 'term-1' }] },
+  );
+  const role = (): string | undefined => transcript.view().terminals[0]?.role;
+  assert.equal(role(), undefined);
+  transcript.jobs([]);
+  assert.equal(role(), 'command');
+  assert.equal(transcript.callOf('term-1'), 'call');
+  assert.equal(transcript.callOf('term-2'), undefined);
+  const job = { ...JOB, jobId: 'job-1', terminalId: 'term-1' };
+  transcript.jobs([{ ...job, takesInput: false }]);
+  assert.equal(role(), 'job');
+  transcript.jobs([job]);
+  assert.equal(role(), 'program');
 });

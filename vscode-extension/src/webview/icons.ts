@@ -2,6 +2,7 @@
 
 import add from '@vscode/codicons/src/icons/add.svg';
 import arrowSwap from '@vscode/codicons/src/icons/arrow-swap.svg';
+import background from '@vscode/codicons/src/icons/server-process.svg';
 import check from '@vscode/codicons/src/icons/check.svg';
 import chevronRight from '@vscode/codicons/src/icons/chevron-right.svg';
 import circleSlash from '@vscode/codicons/src/icons/circle-slash.svg';
@@ -30,7 +31,7 @@ import trash from '@vscode/codicons/src/icons/trash.svg';
 import warning from '@vscode/codicons/src/icons/warning.svg';
 
 const SOURCES = {
-  add, 'arrow-swap': arrowSwap, check, 'chevron-right': chevronRight, 'circle-slash': circleSlash, clock, copy, diff, edit, error, file, globe, info, insert, key,
+  add, 'arrow-swap': arrowSwap, background, check, 'chevron-right': chevronRight, 'circle-slash': circleSlash, clock, copy, diff, edit, error, file, globe, info, insert, key,
   loading, move, pause, refresh, search, send, shield, stop, terminal, thinking, tools, trash, warning,
 };
 

@@ -7,6 +7,8 @@ import { icon } from './icons';
 
 export interface TerminalActions {
   copy: (text: string) => void;
+  stopProgram: (terminalId: string) => void;
+  toBackground: (terminalId: string) => void;
   password: (terminalId: string, password: string) => void;
 }
 
@@ -17,7 +19,10 @@ export class TerminalElement {
   private readonly text = document.createTextNode('');
   private readonly command = h('code');
   private readonly unnamed = h('span', { class: 'quiet' }, 'Output');
-  private readonly foot = h('div', { class: 'terminal-foot' });
+  private readonly state = h('span');
+  private readonly foot = h('div', { class: 'terminal-foot' }, this.state);
+  private readonly stop: HTMLButtonElement;
+  private readonly background: HTMLButtonElement;
   private readonly cut = h('div', { class: 'quiet' }, 'Earlier output is not shown.');
   private readonly output = h('pre', { class: 'output', tabindex: '0', 'aria-label': 'Output' }, this.text);
   private readonly password: PasswordForm;
@@ -25,6 +30,9 @@ export class TerminalElement {
 
   constructor(view: TerminalView, actions: TerminalActions) {
     this.password = new PasswordForm(password => actions.password(view.id, password));
+    this.stop = button({ label: 'Stop', icon: icon('stop') }, () => actions.stopProgram(view.id));
+    this.background = button({ label: 'To background', icon: icon('background'), title: 'The agent goes on; the command runs as a job' }, () => actions.toBackground(view.id));
+    this.foot.append(this.stop, this.background);
     this.element.append(
       h('div', { class: 'terminal-head' }, icon('terminal'), this.command, this.unnamed, button({ label: 'Copy output', icon: icon('copy'), iconOnly: 'iconOnly' }, () => actions.copy(this.text.data))),
       this.cut,
@@ -42,7 +50,12 @@ export class TerminalElement {
     this.unnamed.hidden = view.command !== '';
     this.update(view.text, view.cut);
     this.password.set(view.secret);
-    this.foot.textContent = view.exit ?? 'running';
+    this.state.textContent = view.exit ?? (view.role === 'job' ? 'running in the background' : 'running');
+    const focused = document.activeElement;
+    this.stop.hidden = view.exit !== undefined;
+    this.background.hidden = view.exit !== undefined || view.role !== 'command';
+    // A button that goes away under the keys leaves them on the output.
+    if ((focused === this.stop && this.stop.hidden) || (focused === this.background && this.background.hidden)) this.output.focus({ preventScroll: true });
     this.foot.className = `terminal-foot ${view.exit === undefined || view.exit === 'exit code 0' ? '' : 'failed'}`;
   }
 
