@@ -23,6 +23,8 @@ for name, subcommand in pairs({
   Deny = 'deny',
   Pending = 'pending',
   Password = 'password',
+  Jobs = 'jobs',
+  Output = 'output',
   Kill = 'kill',
   Background = 'background',
   Accept = 'accept',

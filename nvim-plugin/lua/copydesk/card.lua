@@ -247,7 +247,7 @@ local function terminal_body(out, terminal)
     command[1] = '$ ' .. command[1]
   end
   if terminal.cut or left_out > 0 then
-    out:line('… earlier output left out', 'CopydeskMuted')
+    out:line('… earlier output left out (o shows all)', 'CopydeskMuted')
   end
   local count = #command
   local at = 0
@@ -314,6 +314,7 @@ end
 M.command_keys = {
   { key = 'x', does = 'stop' },
   { key = 'b', does = 'to background' },
+  { key = 'o', does = 'whole output' },
 }
 
 ---@param entry copydesk.Entry

@@ -7,6 +7,7 @@ local jobs = require('copydesk.jobs')
 local keys = require('copydesk.keys')
 local log = require('copydesk.log')
 local markdown = require('copydesk.markdown')
+local output = require('copydesk.output')
 local permission = require('copydesk.permission')
 local secrets = require('copydesk.secrets')
 local session = require('copydesk.session')
@@ -169,6 +170,19 @@ local function with_call(act)
   end
 end
 
+--- Opens the whole output of the card under the cursor, or of the last command.
+function M.open_output()
+  local now = session.current()
+  local here = view and api.nvim_get_current_buf() == view.buf
+  local entry = here and view and view:at(api.nvim_win_get_cursor(0)[1] - 1) or nil
+  local id = entry and session.terminal_of(entry) or session.last_terminal()
+  if now and id then
+    output.open(now.id, id, now.terminals[id])
+  else
+    log.tell('no command has run', vim.log.levels.INFO)
+  end
+end
+
 --- Opens the file of the card under the cursor in the window the person came from.
 local function open_location()
   local entry, first = nil, nil
@@ -231,6 +245,7 @@ local function make_transcript()
   map(buf, 'n', 'b', function()
     with_call(jobs.to_background)
   end, 'command to background')
+  map(buf, 'n', 'o', M.open_output, 'whole output')
   map(buf, 'n', '<CR>', open_location, 'open file')
   map(buf, 'n', '<Tab>', function()
     pcall(vim.cmd, 'normal! za')

@@ -231,6 +231,23 @@ M.subcommands = {
     end,
     complete = asking,
   },
+  jobs = {
+    run = function()
+      require('copydesk.joblist').open()
+    end,
+  },
+  input = {
+    run = function(text)
+      require('copydesk.jobs').choose(text, function(job)
+        return job.takesInput
+      end, require('copydesk.joblist').type)
+    end,
+  },
+  output = {
+    run = function()
+      require('copydesk.chat').open_output()
+    end,
+  },
   kill = {
     run = function(text)
       local session, jobs = require('copydesk.session'), require('copydesk.jobs')

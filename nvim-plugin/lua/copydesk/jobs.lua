@@ -55,6 +55,38 @@ function M.find(session, id, callback)
   end)
 end
 
+---@class copydesk.Page
+---@field bytes string
+---@field next integer first byte of the next page
+---@field total integer bytes there are
+---@field running boolean more may come
+
+--- A page of what a program printed.
+---@param session string
+---@param id string
+---@param offset integer bytes
+---@param callback fun(problem: string?, page: copydesk.Page?)
+function M.read(session, id, offset, callback)
+  local params = { sessionId = session, jobId = id, offset = offset }
+  client.request('copydesk/job/read', params, function(problem, result)
+    if problem then
+      callback(message_of(problem))
+      return
+    end
+    local ok, bytes = pcall(vim.base64.decode, result.data)
+    if not ok then
+      callback('the output cannot be read')
+      return
+    end
+    callback(nil, {
+      bytes = bytes,
+      next = result.next,
+      total = result.total,
+      running = result.running == true,
+    })
+  end)
+end
+
 --- Types a line into a terminal. It is written nowhere on the way.
 ---@param job copydesk.protocol.JobInfo
 ---@param line string
@@ -67,9 +99,13 @@ function M.type_line(job, line, callback)
 end
 
 ---@param name string
+---@param after fun()?
 ---@return fun(problem: any, result: any)
-local function reporting_stop(name)
+local function reporting_stop(name, after)
   return function(problem, result)
+    if after then
+      after()
+    end
     if problem then
       log.tell(message_of(problem))
       return
@@ -81,9 +117,10 @@ end
 
 --- Stops a job with all it started.
 ---@param job copydesk.protocol.JobInfo
-function M.stop(job)
+---@param after fun()?
+function M.stop(job, after)
   local params = { sessionId = job.sessionId, jobId = job.jobId }
-  client.request('copydesk/job/kill', params, reporting_stop(job.jobId))
+  client.request('copydesk/job/kill', params, reporting_stop(job.jobId, after))
 end
 
 --- Stops what a call runs: its job, if it has become or begun one, else the call.

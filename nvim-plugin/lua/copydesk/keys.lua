@@ -18,6 +18,7 @@ local list = {
   { 'transcript', 'p', 'type the password a program asks for' },
   { 'transcript', 'x', 'stop the command under the cursor, or the running one' },
   { 'transcript', 'b', 'let it go on in the background' },
+  { 'transcript', 'o', 'show its whole output' },
   { 'transcript', '<CR>', 'open the file of the card under the cursor' },
   { 'transcript', '<Tab>', 'open or close the card under the cursor' },
   { 'transcript', ']]', 'next prompt' },

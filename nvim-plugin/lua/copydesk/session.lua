@@ -65,6 +65,7 @@ function M.update(params)
   require('copydesk.secrets').follow(params.sessionId, update)
   if update.sessionUpdate == 'terminal_update' and type(update.exitStatus) == 'table' then
     require('copydesk.documents').reload_changed()
+    require('copydesk.joblist').refresh()
   end
   if session == current then
     tell_view('header')
@@ -179,6 +180,31 @@ function M.running_command()
     local call = M.entries()[index].call
     if call and conversation.runs_command(call) then
       return call
+    end
+  end
+  return nil
+end
+
+--- The terminal a card shows.
+---@param entry copydesk.Entry
+---@return string? id
+function M.terminal_of(entry)
+  local content = entry.call and entry.call.content
+  for _, part in ipairs(type(content) == 'table' and content or {}) do
+    if type(part) == 'table' and part.type == 'terminal' then
+      return part.terminalId
+    end
+  end
+  return nil
+end
+
+--- That of the last card with one.
+---@return string? id
+function M.last_terminal()
+  for index = #M.entries(), 1, -1 do
+    local id = M.terminal_of(M.entries()[index])
+    if id then
+      return id
     end
   end
   return nil

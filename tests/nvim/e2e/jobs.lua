@@ -216,4 +216,87 @@ T['the commands stop and send to the background without the cursor on a card'] =
   check(c:lua('return vim.api.nvim_get_current_buf()'), buf, 'the focus stays')
 end
 
+local function buffer_lines(c, name)
+  return c:lua([[return vim.api.nvim_buf_get_lines(vim.fn.bufnr('^' .. ... .. '$'), 0, -1, false)]], name)
+end
+
+T['jobs are listed, typed into and stopped in the list'] = function()
+  local model = child.model({
+    terminal_step({ action = 'start', command = 'cat', quiet = 100 }),
+    { calls = { { name = 'Bash', input = {
+      command = 'sleep 3145.25',
+      description = 'wait',
+      run_in_background = true,
+    } } } },
+    { text = 'Both run.' },
+  })
+  local c = with_auto(model)
+  c:cmd('Copydesk send begin')
+  c:wait('#turns > 0')
+  c:cmd('Copydesk jobs')
+  local function line(number)
+    return ('(vim.api.nvim_buf_get_lines(vim.fn.bufnr("^copydesk://jobs$"), %d, %d, false)[1] or "")'):format(
+      number - 1,
+      number
+    )
+  end
+  c:wait(line(1) .. [[:find('^term%-1%s+running%s+%d+s%s+cat$')]])
+  c:wait(line(2) .. [[:find('^job%-1%s+running%s+%d+s%s+sleep 3145.25$')]])
+  check(c:lua('return vim.fn.bufname()'), 'copydesk://jobs')
+  c:type('i')
+  c:wait([[vim.fn.getcmdprompt() == 'Type into term-1: ']])
+  c:type('hello there<CR>')
+  c:wait([[vim.fn.mode() == 'n']])
+  local shown = [[table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('^copydesk://output/term-1$'), 0, -1, false), '\n')]]
+  c:type('<CR>')
+  c:wait([[vim.fn.bufname() == 'copydesk://output/term-1']])
+  local seen = vim.wait(child.patience, function()
+    c:type('R')
+    return c:lua('return ' .. shown) == 'hello there\nhello there'
+  end, 50)
+  check(seen, true, 'what was typed and what came back')
+  c:type('q')
+  c:wait([[vim.fn.bufname() == 'copydesk://jobs']])
+  c:cmd('Copydesk input job-1')
+  c:wait('vim.inspect(told):find("no such program runs as job-1", 1, true)')
+  c:type('jx')
+  wait_for_end_of('sleep', '3145.25')
+  c:wait(line(2) .. [[:find('stopped', 1, true)]])
+  c:type('q')
+  c:wait([[vim.fn.bufname() ~= 'copydesk://jobs']])
+  c:cmd('Copydesk kill term-1')
+  c:wait('vim.inspect(told):find("term-1: stop", 1, true)')
+end
+
+T['a long output is read page by page, a short one is there at once'] = function()
+  local model = child.model({
+    run_step('seq 1 40000'),
+    run_step('echo short; echo; echo "end"'),
+    { text = 'Done.' },
+  })
+  local c = with_auto(model)
+  c:cmd('Copydesk send count')
+  c:wait('#turns > 0')
+  c:cmd('Copydesk output')
+  c:wait([[vim.fn.bufname() == 'copydesk://output/term-2']])
+  check(buffer_lines(c, 'copydesk://output/term-2'), { 'short', '', 'end' })
+  c:type('q')
+  go_to(c, 'seq 1 40000')
+  c:type('o')
+  c:wait([[vim.fn.bufname() == 'copydesk://output/term-1']])
+  local first = #buffer_lines(c, 'copydesk://output/term-1')
+  check(first > 1000 and first < 20000, true, 'one page: ' .. first)
+  local whole = vim.wait(child.patience, function()
+    c:type('G')
+    return c:lua('return vim.fn.getline("$")') == '40000'
+  end, 20)
+  check(whole, true, 'the end comes')
+  local expected = {}
+  for i = 1, 40000 do
+    expected[i] = tostring(i)
+  end
+  check(buffer_lines(c, 'copydesk://output/term-1'), expected)
+  check(c:lua('return vim.bo.modifiable'), false)
+end
+
 return T
