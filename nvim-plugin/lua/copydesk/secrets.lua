@@ -9,7 +9,6 @@ local M = {}
 
 ---@class copydesk.Secret
 ---@field session string
----@field call string the card that says so
 ---@field job string
 ---@field prompt string
 
@@ -62,6 +61,11 @@ end
 
 ---@param secret copydesk.Secret
 local function add(secret)
+  for _, known in ipairs(waiting) do
+    if vim.deep_equal(known, secret) then
+      return
+    end
+  end
   drop_job(secret.session, secret.job)
   waiting[#waiting + 1] = secret
   changed()
@@ -91,14 +95,9 @@ function M.follow(session, update)
   if type(asked) == 'table' and type(asked.jobId) == 'string' then
     add({
       session = session,
-      call = tostring(update.toolCallId),
       job = asked.jobId,
       prompt = one_line(asked.prompt),
     })
-  elseif asked == vim.NIL then
-    drop(function(secret)
-      return secret.session == session and secret.call == update.toolCallId
-    end)
   end
 end
 

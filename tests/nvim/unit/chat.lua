@@ -575,4 +575,69 @@ T['a conversation that was taken back ends before the prompt'] = function()
   check({ count(c, 'first prompt'), count(c, 'first answer'), count(c, 'second') }, { 1, 1, 0 })
 end
 
+local function asks_password(c, job)
+  c:update({
+    sessionUpdate = 'tool_call_update',
+    toolCallId = 't-' .. job,
+    title = 'Log in',
+    kind = 'execute',
+    status = 'in_progress',
+    _meta = { copydesk = { secretInput = { jobId = job, prompt = 'Pass\27word:' } } },
+  })
+end
+
+T['a program that asks for a password is told of once while the chat is hidden'] = function()
+  local c = child.new()
+  c:start()
+  asks_password(c, 'term-1')
+  asks_password(c, 'term-1')
+  asks_password(c, 'term-2')
+  c:wait('#told == 2')
+  check(
+    told(c),
+    'copydesk: term-1 asks: Pass word: (:Copydesk password)\n'
+      .. 'copydesk: term-2 asks: Pass word: (:Copydesk password)'
+  )
+  c:cmd('Copydesk chat')
+  wait_text(c, 'term-1 asks: Pass word:\nterm-2 asks: Pass word:')
+  check(c:lua([[return vim.fn.getcompletion('Copydesk password ', 'cmdline')]]), { 'term-1', 'term-2' })
+end
+
+T['a program that ends or no longer asks needs no password'] = function()
+  local c = started()
+  for _, job in ipairs({ 'term-1', 'term-2' }) do
+    asks_password(c, job)
+  end
+  wait_text(c, 'term-2 asks')
+  c:update({ sessionUpdate = 'terminal_update', terminalId = 'term-1', exitStatus = { exitCode = 0 } })
+  say(c, 'told')
+  wait_text(c, 'told')
+  check({ count(c, 'term-1 asks'), count(c, 'term-2 asks') }, { 0, 1 })
+  c:server('fixture/answers', { ['copydesk/job/list'] = { jobs = {} } })
+  c:cmd('Copydesk password')
+  c:wait('vim.inspect(told):find("no such program asks", 1, true)')
+  check(count(c, 'Password needed'), 0)
+  check(#c:received('copydesk/job/write'), 0)
+end
+
+T['a password is not typed into a program that stopped asking meanwhile'] = function()
+  local c = started()
+  local function job(prompt)
+    return {
+      jobId = 'term-1', sessionId = 's1', toolCallId = 't', terminalId = 'term-1', label = '',
+      command = 'login', status = 'running', elapsedMs = 1, takesInput = true, secretPrompt = prompt,
+    }
+  end
+  asks_password(c, 'term-1')
+  wait_text(c, 'term-1 asks')
+  c:server('fixture/answers', { ['copydesk/job/list'] = { jobs = { job('Password:') } } })
+  c:type('<Esc>:Copydesk password<CR>')
+  c:wait([[vim.fn.getcmdprompt() == 'term-1: Password: ']])
+  c:server('fixture/answers', { ['copydesk/job/list'] = { jobs = { job(vim.NIL) } } })
+  c:type('hunter2<CR>')
+  c:wait('vim.inspect(told):find("does not ask for a password any more", 1, true)')
+  check(#c:received('copydesk/job/write'), 0)
+  check(count(c, 'Password needed'), 0)
+end
+
 return T
