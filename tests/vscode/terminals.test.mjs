@@ -119,3 +119,26 @@ story('a command is stopped by its card, and the agent is told and goes on', asy
   await panel.locator('.terminal-foot.failed').waitFor({ state: 'attached' });
   assert.equal(model.toolResults().length, 1);
 });
+
+story('the person types a line into a program and its output can be opened whole', async (editor, panel) => {
+  const program = 'import sys; name = input("Name? "); print("hello", name); [print("line", n, "-" * 40) for n in range(4000)]; input("End? ")';
+  model.play([terminal({ action: 'start', command: `python3 -c '${program}'`, wait_for: 'Name?' }), { text: 'It asks for a name.' }]);
+  await editor.prompt('Start it');
+  await panel.locator('.agent', { hasText: 'It asks for a name.' }).waitFor();
+  const line = panel.getByLabel('Type into the program');
+  await line.fill('not this');
+  await line.press('Escape');
+  assert.equal(await line.inputValue(), '');
+  await shot('typing');
+  await line.fill('Ada');
+  await line.press('Enter');
+  await panel.locator('.output', { hasText: 'line 3999' }).waitFor();
+  assert.equal(await line.inputValue(), '');
+  await panel.getByRole('button', { name: 'Show all' }).click();
+  await until('the beginning is in a tab', async () => /Name\? Ada\nhello Ada\nline 0 -/.test(await editor.text().catch(() => '')));
+  assert.equal(await editor.dirty(), false);
+  await shot('whole');
+  await line.press('Enter');
+  await panel.locator('.terminal-foot', { hasText: 'exit code 0' }).waitFor();
+  await line.waitFor({ state: 'hidden' });
+});

@@ -140,6 +140,12 @@ class ChatView implements vscode.WebviewViewProvider {
         await editor.edit(edit => edit.replace(editor.selection, received.text));
         return;
       }
+      case 'typeLine':
+        await this.jobs.typeLine(received.terminalId, received.line);
+        return;
+      case 'showAll':
+        await this.jobs.showAll(received.terminalId);
+        return;
       case 'stopProgram':
         await this.jobs.stop(received.terminalId);
         return;

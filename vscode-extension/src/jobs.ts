@@ -2,15 +2,21 @@
 // what the person does with them. A password passes through here once and is kept nowhere.
 
 import * as vscode from 'vscode';
-import type { Server } from './client';
+import { type Server, message } from './client';
 import type { Conversation } from './conversation';
 import type { JobInfo } from './protocol';
+import { TerminalDecoder, overwrite } from './terminalText';
 import type { Change } from './view';
 
+const OUTPUT = 'copydesk-output';
 /** Output that has paused this long may end in a question. */
 const PAUSE_MS = 300;
+/** Larger texts are slow to show in an editor. */
+const ALL_BYTES = 20_000_000;
 
-export class Jobs implements vscode.Disposable {
+export class Jobs implements vscode.Disposable, vscode.TextDocumentContentProvider {
+  private readonly more = new vscode.EventEmitter<vscode.Uri>();
+  readonly onDidChange = this.more.event;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -30,6 +36,43 @@ export class Jobs implements vscode.Disposable {
     }
     transcript.passwordGiven(terminalId);
     await this.server.request('copydesk/job/write', { sessionId, jobId: terminalId, text: `${password}\r` });
+  }
+
+  /** Types a line and the enter key. */
+  async typeLine(terminalId: string, line: string): Promise<void> {
+    const sessionId = this.conversation.shownSession;
+    if (sessionId) await this.server.request('copydesk/job/write', { sessionId, jobId: terminalId, text: `${line}\r` });
+  }
+
+  /** Shows all that was printed so far in an editor tab that asks nothing when it is closed. */
+  async showAll(terminalId: string): Promise<void> {
+    const sessionId = this.conversation.shownSession;
+    if (!sessionId) return;
+    const uri = vscode.Uri.from({ scheme: OUTPUT, path: `/Output of ${terminalId}.log`, query: JSON.stringify([sessionId, terminalId]) });
+    // A tab that shows it already is read anew.
+    this.more.fire(uri);
+    await vscode.window.showTextDocument(uri, { preview: true });
+  }
+
+  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
+    const [sessionId, terminalId] = JSON.parse(uri.query) as [string, string];
+    try {
+      return await this.readAll(sessionId, terminalId);
+    } catch (error) {
+      return `This output is not there any more: ${message(error)}\n`;
+    }
+  }
+
+  private async readAll(sessionId: string, jobId: string): Promise<string> {
+    const decoder = new TerminalDecoder();
+    let text = '';
+    for (let offset = 0; ; ) {
+      const page = await this.server.request('copydesk/job/read', { sessionId, jobId, offset });
+      text += decoder.decode(page.data);
+      if (page.next >= page.total || page.next <= offset) return overwrite(text);
+      if (page.next > ALL_BYTES) return `${overwrite(text)}\n… ${page.total - page.next} more bytes are not shown.\n`;
+      offset = page.next;
+    }
   }
 
   async stop(terminalId: string): Promise<void> {
@@ -53,6 +96,7 @@ export class Jobs implements vscode.Disposable {
 
   dispose(): void {
     clearTimeout(this.timer);
+    this.more.dispose();
   }
 
   private askSoon(ms: number): void {
@@ -87,6 +131,7 @@ export function activate(context: vscode.ExtensionContext, server: Server, conve
   };
   context.subscriptions.push(
     jobs,
+    vscode.workspace.registerTextDocumentContentProvider(OUTPUT, jobs),
     conversation.onDidChange(change => {
       jobs.changed(change);
       if (change.type === 'terminal') tell();

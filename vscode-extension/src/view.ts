@@ -152,6 +152,8 @@ export type FromWebview =
   | { type: 'openLocation'; target: string; line?: number }
   | { type: 'copy'; text: string }
   | { type: 'insert'; text: string }
+  | { type: 'typeLine'; terminalId: string; line: string }
+  | { type: 'showAll'; terminalId: string }
   | { type: 'stopProgram'; terminalId: string }
   | { type: 'toBackground'; terminalId: string }
   | { type: 'password'; terminalId: string; password: string }

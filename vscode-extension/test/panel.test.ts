@@ -182,3 +182,27 @@ test('what runs can be stopped, a command alone goes to the background, and scri
   assert.deepEqual(sent.filter(message => message.type === 'stopProgram' || message.type === 'toBackground'), []);
   assert.deepEqual(offered({ role: 'command', exit: 'exit code 0' }), []);
 });
+
+test('a program has a line to type into, but not while it asks for a password, and long output can be shown whole', () => {
+  const terminal: Snapshot['terminals'][number] = { id: 'x', command: 'cat', cwd: '/', text: 'tail', cut: true, role: 'program' };
+  const { element, sent, panel: made } = panel({ items: [{ kind: 'tool', id: 't', title: 'Terminal', toolKind: 'execute', status: 'completed', blocks: [{ type: 'terminal', terminalId: 'x' }], locations: [], alwaysOpen: false }], terminals: [terminal] });
+  const become = (more: Partial<typeof terminal>): void => made.receive({ type: 'changes', changes: [{ type: 'terminal', terminal: { ...terminal, ...more } }] });
+  const typing = element.querySelector<HTMLElement>('.typing');
+  const line = typing?.querySelector('input');
+  const cut = element.querySelector<HTMLElement>('.terminal-cut');
+  assert.ok(typing && line && cut);
+  assert.deepEqual([typing.hidden, cut.hidden], [false, false]);
+  line.value = 'half a line';
+  line.dispatchEvent(Object.assign(new window.Event('keydown'), { key: 'Enter' }));
+  assert.deepEqual(sent.filter(message => message.type === 'typeLine'), []);
+  const card = typing.closest('details');
+  assert.ok(card);
+  card.open = false;
+  become({ text: 'more' });
+  assert.equal(card.open, false);
+  become({ secret: 'PIN:' });
+  assert.equal(card.open, true);
+  assert.deepEqual([typing.hidden, line.value], [true, '']);
+  become({ role: 'job', cut: false });
+  assert.deepEqual([typing.hidden, cut.hidden], [true, true]);
+});

@@ -17,6 +17,8 @@ const STATUS: Record<string, [IconName, string]> = {
   failed: ['error', 'Failed'],
   cancelled: ['circle-slash', 'Cancelled'],
 };
+/** Where the person can type into a program. */
+const TAKES_INPUT = '.password:not([hidden]), .typing:not([hidden])';
 const WORTH_SAYING_MS = 100;
 const RUNNING = new Set(['pending', 'in_progress', 'paused']);
 
@@ -76,6 +78,7 @@ export class TranscriptView {
 
   terminal(view: TerminalView): void {
     let terminal = this.terminals.get(view.id);
+    const took = terminal?.element.querySelector(TAKES_INPUT);
     if (terminal) {
       terminal.set(view);
     } else {
@@ -83,7 +86,8 @@ export class TranscriptView {
       this.terminals.set(view.id, terminal);
     }
     const card = terminal.element.closest('details');
-    if (card && view.secret !== undefined) card.open = true;
+    const takes = terminal.element.querySelector(TAKES_INPUT);
+    if (card && takes && takes !== took) card.open = true;
   }
 
   /** Puts the keys on a password that a program waits for; returns whether there is one. */
@@ -190,7 +194,7 @@ export class TranscriptView {
         details.classList.toggle('empty', next.blocks.length === 0 && next.locations.length === 0 && !asking);
       }
       // Folding is ours at status changes only; in between it is the person's.
-      if (before?.status !== next.status) details.open = next.alwaysOpen || next.status === 'failed' || (RUNNING.has(next.status) && hasTerminal(next)) || body.querySelector('.password:not([hidden])') !== null;
+      if (before?.status !== next.status) details.open = next.alwaysOpen || next.status === 'failed' || (RUNNING.has(next.status) && hasTerminal(next)) || body.querySelector(TAKES_INPUT) !== null;
       else if (RUNNING.has(next.status) && !hasTerminal(before) && hasTerminal(next)) details.open = true;
       before = next;
     };

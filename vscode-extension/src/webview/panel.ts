@@ -36,6 +36,8 @@ export class Panel {
       copy: (text: string) => this.post({ type: 'copy', text }),
       insert: (text: string) => this.post({ type: 'insert', text }),
       retry: () => this.post({ type: 'retry' }),
+      typeLine: (terminalId: string, line: string) => this.post({ type: 'typeLine', terminalId, line }),
+      showAll: (terminalId: string) => this.post({ type: 'showAll', terminalId }),
       stopProgram: (terminalId: string) => this.post({ type: 'stopProgram', terminalId }),
       toBackground: (terminalId: string) => this.post({ type: 'toBackground', terminalId }),
       password: (terminalId: string, password: string) => this.post({ type: 'password', terminalId, password }),

@@ -7,6 +7,8 @@ import { icon } from './icons';
 
 export interface TerminalActions {
   copy: (text: string) => void;
+  typeLine: (terminalId: string, line: string) => void;
+  showAll: (terminalId: string) => void;
   stopProgram: (terminalId: string) => void;
   toBackground: (terminalId: string) => void;
   password: (terminalId: string, password: string) => void;
@@ -23,7 +25,9 @@ export class TerminalElement {
   private readonly foot = h('div', { class: 'terminal-foot' }, this.state);
   private readonly stop: HTMLButtonElement;
   private readonly background: HTMLButtonElement;
-  private readonly cut = h('div', { class: 'quiet' }, 'Earlier output is not shown.');
+  private readonly cut = h('div', { class: 'terminal-cut quiet' }, 'Earlier output is not shown.');
+  private readonly typing = h('div', { class: 'typing' });
+  private readonly line = h('input', { class: 'feedback', type: 'text', autocomplete: 'off', spellcheck: 'false', 'aria-label': 'Type into the program' });
   private readonly output = h('pre', { class: 'output', tabindex: '0', 'aria-label': 'Output' }, this.text);
   private readonly password: PasswordForm;
   readonly element = h('div', { class: 'terminal' });
@@ -33,11 +37,28 @@ export class TerminalElement {
     this.stop = button({ label: 'Stop', icon: icon('stop') }, () => actions.stopProgram(view.id));
     this.background = button({ label: 'To background', icon: icon('background'), title: 'The agent goes on; the command runs as a job' }, () => actions.toBackground(view.id));
     this.foot.append(this.stop, this.background);
+    this.cut.append(button({ label: 'Show all', class: 'link', title: 'Open all that was printed in an editor tab' }, () => actions.showAll(view.id)));
+    this.line.placeholder = 'Type into the program';
+    const send = (): void => {
+      actions.typeLine(view.id, this.line.value);
+      this.line.value = '';
+    };
+    this.typing.append(this.line, button({ label: 'Send line', icon: icon('send'), iconOnly: 'iconOnly', title: 'Send the line (Enter)' }, send));
+    this.line.addEventListener('keydown', event => {
+      if (!event.isTrusted || event.isComposing) return;
+      if (event.key === 'Enter') send();
+      else if (event.key === 'Escape') this.line.value = '';
+      else return;
+      // Escape would stop the turn.
+      event.preventDefault();
+      event.stopPropagation();
+    });
     this.element.append(
       h('div', { class: 'terminal-head' }, icon('terminal'), this.command, this.unnamed, button({ label: 'Copy output', icon: icon('copy'), iconOnly: 'iconOnly' }, () => actions.copy(this.text.data))),
       this.cut,
       this.output,
       this.foot,
+      this.typing,
       this.password.element,
     );
     this.set(view);
@@ -54,6 +75,10 @@ export class TerminalElement {
     const focused = document.activeElement;
     this.stop.hidden = view.exit !== undefined;
     this.background.hidden = view.exit !== undefined || view.role !== 'command';
+    // What is typed here is seen; a password has a field of its own.
+    const typable = view.exit === undefined && view.role === 'program' && view.secret === undefined;
+    if (!typable) this.line.value = '';
+    this.typing.hidden = !typable;
     // A button that goes away under the keys leaves them on the output.
     if ((focused === this.stop && this.stop.hidden) || (focused === this.background && this.background.hidden)) this.output.focus({ preventScroll: true });
     this.foot.className = `terminal-foot ${view.exit === undefined || view.exit === 'exit code 0' ? '' : 'failed'}`;
