@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const version = Number(process.env.FAKE_PROTOCOL_VERSION ?? 1);
 const docs = new Map();
+const jobs = [];
 const answers = new Map();
 let nextId = 1;
 let seq = 0;
@@ -89,6 +90,14 @@ async function showTurn(sessionId, n) {
   }
   update(sessionId, 'terminal_update', { terminalId: `term${n}`, exitStatus: { exitCode: 1 } });
   update(sessionId, 'tool_call_update', { toolCallId: `x${n}`, status: 'failed' });
+  const programs = [['typed', 'python3 -q', '>>> '], ['asking', 'ssh example.org', 'Password: ', 'Password:']];
+  for (const [name, command, output, secretPrompt] of programs) {
+    const terminalId = `${name}${n}`;
+    jobs.push({ jobId: terminalId, terminalId, sessionId, toolCallId: terminalId, label: command, command, status: 'running', pid: 1, elapsedMs: 1, quietMs: 1, unconfirmed: false, takesInput: true, secretPrompt });
+    update(sessionId, 'terminal_update', { terminalId, command, cwd });
+    update(sessionId, 'terminal_output_chunk', { terminalId, data: base64(output) });
+    update(sessionId, 'tool_call_update', { toolCallId: terminalId, title: `Terminal \`${command}\``, kind: 'execute', status: 'completed', content: [{ type: 'terminal', terminalId }] });
+  }
   update(sessionId, 'tool_call_update', { toolCallId: `u${n}`, title: 'Something new', kind: 'hovercraft', status: 'completed', content: [{ type: 'eels', count: 3 }] });
   update(sessionId, 'usage_update', { used: 24_000, size: 200_000, cost: { amount: 0.12, currency: 'USD' } });
   update(sessionId, 'state_update', { state: 'requires_action' });
@@ -133,6 +142,7 @@ const handlers = {
   },
   shutdown: () => null,
   'copydesk/status': () => ({ version: 'fake', problems: process.env.FAKE_PROBLEM ? [process.env.FAKE_PROBLEM] : [] }),
+  'copydesk/job/list': () => ({ jobs }),
   'session/new': params => {
     cwd = params.cwd;
     return { sessionId: `s${++sessions}`, configOptions: options };

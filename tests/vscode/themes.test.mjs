@@ -28,6 +28,8 @@ test('the panel in four themes', async t => {
     await page.screenshot({ path: join(artifacts, 'empty.png') });
     await editor.prompt('show me everything');
     await panel.locator('.permission').waitFor();
+    await panel.locator('.password:visible').scrollIntoViewIfNeeded();
+    await panel.locator('.typing:visible').waitFor();
     for (const [name, [theme, bodyClass]] of Object.entries(THEMES)) {
       await t.test(theme, async () => {
         await editor.command('Preferences: Color Theme');
