@@ -125,10 +125,9 @@ impl Backend {
     pub async fn stop(&self) {
         if let Some(ready) = self.ready.get() {
             ready.sessions.shutdown().await;
-            let review = ready.editor.review().clone();
-            if let Err(error) = tokio::task::spawn_blocking(move || review.save()).await {
-                tracing::error!(%error, "pending changes were not kept");
-            }
+            let review = ready.editor.review();
+            review.follow_all();
+            review.keep().await;
         }
     }
 

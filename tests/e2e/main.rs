@@ -27,6 +27,7 @@ mod folders;
 mod found;
 mod frames;
 mod generated;
+mod killed;
 mod lifecycle;
 mod model;
 mod moves;

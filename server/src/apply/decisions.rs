@@ -103,7 +103,7 @@ impl LspEditor {
                 }
             }
         }
-        parts.publish();
+        parts.publish_kept().await;
         let rev = parts.review.table().ledger.rev();
         let undoable = !parts.review.table().ledger.plan_undo(token).is_empty();
         let undo_token = undoable.then(|| format!("undo-{token}"));

@@ -44,7 +44,7 @@ impl Parts {
             self.record((&session, &call), with_pending(moments, pending)).await;
             outcomes.push(outcome);
         }
-        self.publish();
+        self.publish_kept().await;
         outcomes
     }
 

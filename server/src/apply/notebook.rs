@@ -178,7 +178,7 @@ impl Parts {
             },
         };
         self.record((&session, &call), with_pending(vec![moment], pending)).await;
-        self.publish();
+        self.publish_kept().await;
         let kept = self.keep_notebook(&notebook, shown.was, approval).await;
         let after = changes.apply(&before);
         Ok(Applied { files: vec![AppliedFile { location: cell, before, after, changes, kept }] })

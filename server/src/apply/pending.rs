@@ -117,6 +117,12 @@ impl Parts {
         self.tell(Table::take_changed);
     }
 
+    /// As [`Parts::publish`], and what is pending outlives the process before it goes on.
+    pub(super) async fn publish_kept(&self) {
+        self.publish();
+        self.review.keep().await;
+    }
+
     fn tell(&self, take: fn(&mut Table) -> BTreeSet<Location>) {
         let _turn = self.review.telling();
         let (rev, files) = {

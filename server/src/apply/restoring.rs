@@ -109,13 +109,14 @@ impl LspEditor {
         }
         let made = steps.iter().flat_map(|(_, step)| step.folders.iter().cloned());
         remove_empty(&parts.vfs, &made.collect());
-        let mut kept = parts.recording.memories.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.insert((session.to_owned(), number), memories);
-        while kept.len() > KEPT_MEMORIES {
-            kept.pop_first();
+        {
+            let mut kept = parts.recording.memories.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.insert((session.to_owned(), number), memories);
+            while kept.len() > KEPT_MEMORIES {
+                kept.pop_first();
+            }
         }
-        drop(kept);
-        parts.finish(restored)
+        parts.finish(restored).await
     }
 
     /// Takes a restore back; the hunks there were come back too.
@@ -136,7 +137,7 @@ impl LspEditor {
             let hunks = Hunks::Return(memories.get(location), &origin);
             parts.restore_file((session, location), steps, hunks, &mut restored).await;
         }
-        parts.finish(restored)
+        parts.finish(restored).await
     }
 }
 
@@ -296,8 +297,8 @@ impl Parts {
         }
     }
 
-    fn finish(&self, mut restored: Restored) -> Restored {
-        self.publish();
+    async fn finish(&self, mut restored: Restored) -> Restored {
+        self.publish_kept().await;
         restored.files.sort_unstable();
         restored.conflicts.sort_by(|a, b| a.uri.cmp(&b.uri));
         restored.taken.sort_unstable();

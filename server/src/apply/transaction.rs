@@ -93,8 +93,9 @@ impl Parts {
         leaving.iter().for_each(|it| self.review.leave_folders(it));
         drop(held);
         let moments = with_pending(moments(&locations, &steps, &done), pending);
+        self.publish_kept().await;
+        done.receipt.iter_mut().for_each(Receipt::took_place);
         self.record_written((&session, &call), moments, done.receipt.take()).await;
-        self.publish();
         Ok(self.settle(locations, (steps, &kinds), done, approval).await)
     }
 

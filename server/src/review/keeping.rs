@@ -17,6 +17,8 @@ use super::{Review, Table, checked};
 
 /// Bytes of the texts of files that are kept only because decisions on them can be undone.
 const MAX_DECIDED: usize = 16 << 20;
+/// Bytes of texts up to which keeping them is waited for.
+const AWAITED: usize = 1 << 20;
 /// Files that are named where something is said about them.
 const NAMED: usize = 10;
 
@@ -92,6 +94,17 @@ impl Review {
         }
         let review = self.clone();
         tokio::task::spawn_blocking(move || review.save());
+    }
+
+    /// Keeps what is pending now; waits for that, unless it is much.
+    pub async fn keep(&self) {
+        self.0.unsaved.store(true, Ordering::Release);
+        let is_awaited = self.table().ledger.bytes() <= AWAITED;
+        let review = self.clone();
+        let kept = tokio::task::spawn_blocking(move || review.save());
+        if is_awaited && let Err(error) = kept.await {
+            tracing::error!(%error, "pending changes were not kept");
+        }
     }
 
     /// Keeps what is pending, unless that is done.

@@ -127,6 +127,11 @@ impl<F: Ord + Clone> Ledger<F> {
         self.moves.contains_key(file) || self.is_text_pending(file)
     }
 
+    /// Bytes of the texts of all that is tracked, without the pending changes.
+    pub fn bytes(&self) -> usize {
+        self.files.values().map(|file| file.base.len_bytes()).sum()
+    }
+
     /// Whether a file has pending hunks beside that of its move.
     pub fn is_text_pending(&self, file: &F) -> bool {
         self.files.get(file).is_some_and(File::is_pending)

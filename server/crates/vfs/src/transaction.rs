@@ -50,10 +50,20 @@ pub struct Owned {
     pub paths: Vec<PathBuf>,
 }
 
-/// Remembers, beyond the end of the process, that a transaction is not logged by its owner yet; dropped
-/// once it is.
+/// Remembers, beyond the end of the process, a transaction that is taken back if the process dies until it is said that
+/// it took place, and after that that its owner has not logged it yet; dropped once it is.
 #[derive(Debug)]
 pub struct Receipt(Option<Intent>);
+
+impl Receipt {
+    /// What else belongs to the transaction is kept too: nothing takes it back from here on.
+    pub fn took_place(&mut self) {
+        match self.0.take().map(Intent::took_place).transpose() {
+            Ok(intent) => self.0 = intent,
+            Err(error) => tracing::error!(%error, "a change is not remembered until it is logged"),
+        }
+    }
+}
 
 impl Drop for Receipt {
     fn drop(&mut self) {
@@ -244,7 +254,8 @@ impl Vfs {
     /// somebody else stay as they are. Returns the paths put back.
     pub fn recover(&self) -> Vec<PathBuf> {
         let mut back = Vec::new();
-        for dead in self.journal().left_behind() {
+        // The last first, as one may have gone on from another.
+        for dead in self.journal().left_behind().into_iter().rev() {
             back.extend(apply::put_back(self.journal(), &dead));
             dead.intent.done();
         }

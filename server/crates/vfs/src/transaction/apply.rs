@@ -53,18 +53,11 @@ pub(crate) fn run(
         });
     }
     let unlogged = match (intent, owner) {
-        (None, _) => None,
         (Some(intent), None) => {
             intent.done();
             None
         }
-        (Some(intent), Some(_)) => match intent.took_place() {
-            Ok(intent) => Some(intent),
-            Err(error) => {
-                tracing::error!(%error, "a change is not remembered until it is logged");
-                None
-            }
-        },
+        (intent, _) => intent,
     };
     remove_folders(&plan.emptied);
     let touched = steps

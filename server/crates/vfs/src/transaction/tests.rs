@@ -311,7 +311,8 @@ fn what_a_dead_process_left_half_done_is_taken_back() {
 fn what_took_place_and_was_not_logged_is_known_to_its_owner_once() {
     let case = case(&[("a.txt", b"one\n")]);
     let ops = vec![case.edit("a.txt", "one", "two"), case.create("d/new.txt", "new\n")];
-    let (done, receipt) = case.vfs.commit_for(ops, ("session", "call")).unwrap();
+    let (done, mut receipt) = case.vfs.commit_for(ops, ("session", "call")).unwrap();
+    receipt.took_place();
     let journal = case.state.path().join("journal");
     let record = fs::read_dir(&journal).unwrap().next().unwrap().unwrap().path();
     let later = vfs(case.state.path());
@@ -330,4 +331,27 @@ fn what_took_place_and_was_not_logged_is_known_to_its_owner_once() {
     drop(unlogged);
     assert!(later.unlogged("session").is_empty());
     assert_eq!(fs::read_dir(&journal).unwrap().count(), 0);
+}
+
+#[test]
+fn what_its_owner_has_not_kept_yet_is_taken_back_the_last_first() {
+    let case = case(&[("a.txt", b"one\n")]);
+    let commit = |old: &str, new: &str| {
+        case.vfs.commit_for(vec![case.edit("a.txt", old, new)], ("session", "call")).unwrap().1
+    };
+    let receipts = [commit("one", "two"), commit("two", "three")];
+    let journal = case.state.path().join("journal");
+    let records: Vec<_> = fs::read_dir(&journal)
+        .unwrap()
+        .map(|it| it.unwrap().path())
+        .map(|it| (fs::read(&it).unwrap(), it))
+        .collect();
+    assert_eq!(vfs(case.state.path()).recover(), Vec::<PathBuf>::new(), "its process lives");
+    drop(receipts);
+    // As after a crash.
+    for (bytes, record) in records {
+        fs::write(record, bytes).unwrap();
+    }
+    assert_eq!(vfs(case.state.path()).recover().len(), 2);
+    check(&case, &[("a.txt", "one\n")]);
 }
