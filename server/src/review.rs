@@ -56,6 +56,8 @@ pub struct Table {
     /// The generation of each open document that the ledger has followed.
     followed: HashMap<Location, u64>,
     held: HashMap<Location, usize>,
+    /// Documents that may have, unseen, an edit of ours or a part of one.
+    unsure: BTreeSet<Location>,
     /// How deleted files come back with their own bytes.
     deleted: BTreeMap<Location, Undo>,
     /// The texts that deleted files went with, where that is known.
@@ -232,6 +234,11 @@ impl Review {
         Held { review: self.clone(), locations }
     }
 
+    /// Nobody can tell whether an edit of ours is in a document that is held.
+    pub fn unsure(&self, location: &Location) {
+        self.lock().unsure.insert(location.clone());
+    }
+
     fn count(&self, table: &Table) {
         let mut watching = self.watching();
         watching.tracked =
@@ -317,11 +324,13 @@ impl Held {
         table.note_move(&self.review.0.vfs, from, to);
     }
 
-    /// The edit failed, or nobody can tell: what came since may be the person's or a part of ours.
+    /// The edit failed, or nobody can tell: then what came since may be the person's or a part of ours.
     pub fn failed(&self) {
         let mut table = self.review.table();
         for location in &self.locations {
-            table.follow_unsure(&self.review.0.vfs, location);
+            if table.unsure.remove(location) {
+                table.follow_unsure(&self.review.0.vfs, location);
+            }
         }
         self.review.count(&table);
     }
@@ -378,6 +387,7 @@ impl Drop for Held {
                 *count -= 1;
                 if *count == 0 {
                     table.held.remove(location);
+                    table.unsure.remove(location);
                 }
             }
             // Somebody may have typed meanwhile.

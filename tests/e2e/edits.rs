@@ -483,3 +483,24 @@ fn a_call_of_the_command_line_writes_the_disk() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(workspace.read("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
 }
+
+#[test]
+fn a_new_file_ends_its_lines_as_the_project_does_and_is_the_agents_alone() {
+    for (attributes, content, written) in [
+        ("", "x\r\ny\r\n", "x\ny\n"),
+        ("", "x\ry\nz\n", "x\ry\nz\n"),
+        ("* text eol=crlf\n", "x\ny\r\n", "x\r\ny\r\n"),
+    ] {
+        let workspace = Workspace::new(&[(".gitattributes", attributes)]);
+        let editor = Editor::open(&workspace, &json!({ "mode": "edit" }));
+        let session = editor.session();
+        session.tool("Write", json!({ "file_path": "n.txt", "content": content })).ok();
+        assert_eq!(workspace.read("n.txt"), written);
+        let hunks = crate::review::hunks(&editor);
+        assert_eq!((hunks.len(), &hunks[0]["state"]), (1, &json!("pending")), "{hunks:?}");
+        let all = json!([{ "all": true }]);
+        let rejected = crate::review::resolve(&editor, "reject", all);
+        assert_eq!(rejected["conflicts"], json!([]), "{rejected}");
+        assert!(!workspace.has("n.txt"), "{content:?}");
+    }
+}

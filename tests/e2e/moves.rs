@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::editor::{Editor, Kind, Start, Told};
 use crate::model::{Model, Step};
-use crate::review::{BEFORE, automatic, hunks, resolve, undo};
+use crate::review::{BEFORE, automatic, diagnostics, hunks, resolve, undo};
 use crate::workspace::{Workspace, until};
 
 const BODY: &str = "*** Update File: a.txt\n*** Move to: sub/c.txt\n@@\n-two\n+TWO";
@@ -362,4 +362,20 @@ fn what_is_no_text_can_take_a_name_too() {
     let body = format!("{}\n*** Add File: b\n+text", moving(&[("b", "c")]));
     session.tool("ApplyPatch", patch(&body)).ok();
     assert_eq!((workspace.bytes("c"), workspace.read("b")), (two.to_vec(), "text\n".to_owned()));
+#[test]
+fn a_plain_language_client_is_told_that_a_file_moved() {
+    let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+    let model = Model::new([
+        Step::call("Read", json!({ "file_path": "a.txt" })),
+        Step::call("ApplyPatch", patch(BODY)),
+        Step::text("Moved."),
+    ]);
+    let mut settings = model.settings();
+    settings["mode"] = json!("edit");
+    let editor = Start::new(&workspace).kind(Kind::Bare).settings(&settings).start();
+    let prompt = json!({ "command": "copydesk.prompt", "arguments": ["move it"] });
+    editor.request("workspace/executeCommand", prompt);
+    let told = diagnostics(&editor, 2);
+    assert_eq!(told[0]["message"], "Pending: the agent's move from `a.txt`");
+    assert_eq!(told[1]["message"], "Pending: the agent's change `TWO`");
 }

@@ -515,7 +515,7 @@ fn command(editor: &Editor, name: &str, argument: Value) {
     editor.request("workspace/executeCommand", json!({ "command": name, "arguments": [argument] }));
 }
 
-fn diagnostics(editor: &Editor, count: usize) -> Vec<Value> {
+pub fn diagnostics(editor: &Editor, count: usize) -> Vec<Value> {
     editor.wait(&format!("{count} diagnostics"), |state| {
         let told =
             state.log.iter().rfind(|it| it["method"] == "textDocument/publishDiagnostics")?;

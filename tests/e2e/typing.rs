@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::editor::{Editor, Kind, Start, Told};
+use crate::review::{hunks, resolve};
 use crate::workspace::Workspace;
 
 const LINES: usize = 24;
@@ -122,4 +123,58 @@ fn what_is_typed_survives_in_a_lying_editor_that_tells_after_its_answer() {
 #[test]
 fn what_is_typed_survives_in_a_lying_editor_that_tells_late() {
     check(Kind::Lying, Told::Debounced(Duration::from_millis(25)));
+}
+
+#[test]
+fn typing_in_a_change_as_its_rejection_arrives_leaves_it_pending() {
+    for kind in [Kind::Strict, Kind::Lying] {
+        let before = "one\ntwo\nthree\nfour\n";
+        let workspace = Workspace::new(&[("a.txt", before)]);
+        let editor = Start::new(&workspace).kind(kind).settings(&json!({ "mode": "edit" })).start();
+        let uri = editor.open_file("a.txt");
+        let session = editor.session();
+        session.tool("Read", json!({ "file_path": "a.txt" })).ok();
+        let edit = json!({ "file_path": "a.txt", "old_string": "two", "new_string": "TWO\nAND" });
+        session.tool("Edit", edit).ok();
+        editor.before_apply(move |state| state.type_before(&uri, "AND", "typed "));
+        let all = json!([{ "all": true }]);
+        let rejected = resolve(&editor, "reject", all.clone());
+        assert_eq!(rejected["conflicts"].as_array().map(Vec::len), Some(1), "{rejected}");
+        let text = editor.text("a.txt");
+        let pending = hunks(&editor);
+        if text == "one\nTWO\ntyped AND\nthree\nfour\n" {
+            assert_eq!(pending[0]["state"], "conflict", "{kind:?}: {pending:?}");
+            resolve(&editor, "reject", all);
+        }
+        assert_eq!(hunks(&editor).len(), 0, "{kind:?}");
+        let text = editor.text("a.txt");
+        assert!(text.contains("typed") && text.contains("two"), "{kind:?}: {text:?}");
+        assert!(!text.contains("TWO"), "{kind:?}: {text:?}");
+    }
+}
+
+#[test]
+fn what_is_typed_in_a_file_as_it_is_deleted_stays() {
+    let before = "one\r\ntwo\r\n";
+    for reject in [false, true] {
+        let workspace = Workspace::new(&[("a.txt", before)]);
+        let editor = Start::new(&workspace).settings(&json!({ "mode": "auto" })).start();
+        let session = editor.session();
+        let path = if reject { "n.txt" } else { "a.txt" };
+        if reject {
+            let new = json!({ "file_path": "n.txt", "content": "one\ntwo\n" });
+            session.tool("Write", new).ok();
+        }
+        let uri = editor.open_file(path);
+        session.tool("Read", json!({ "file_path": path })).ok();
+        editor.before_apply(move |state| state.type_before(&uri, "two", "typed "));
+        if reject {
+            let rejected = resolve(&editor, "reject", json!([{ "all": true }]));
+            assert_eq!(rejected["conflicts"].as_array().map(Vec::len), Some(1), "{rejected}");
+        } else {
+            let told = session.tool("Delete", json!({ "paths": [path], "reason": "unused" })).err();
+            assert!(told.contains("the person typed in it"), "{told}");
+        }
+        assert!(workspace.read(path).contains("typed two"), "{}", workspace.read(path));
+    }
 }

@@ -440,6 +440,7 @@ impl Parts {
                 self.check_shows_disk(&open)?;
                 let undo = match self.delete_open(label, location, &never).await {
                     Ok(undo) => undo,
+                    Err(error) if !self.has_text(location, &open.rope) => return Err(error),
                     Err(error) => {
                         // The file is what the person decided on; the editor may keep its view.
                         tracing::info!(%error, "the editor does not delete a file");

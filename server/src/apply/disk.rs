@@ -79,8 +79,13 @@ impl Parts {
         text: &str,
     ) -> Result<DiskStep, ApplyError> {
         let path = file_of(location)?;
-        let ending = self.vfs.format_for_new(path).eol.ending();
-        let inserted = vec![Edit::new(0..0, text::to_ending(text, ending))];
+        // The store leaves a text with returns of its own as it is.
+        let written = if text.contains('\r') {
+            text.to_owned()
+        } else {
+            text::to_ending(text, self.vfs.format_for_new(path).eol.ending())
+        };
+        let inserted = vec![Edit::new(0..0, written)];
         let changes = ChangeSet::new(0, inserted).unwrap_or_else(|_| ChangeSet::identity(0));
         let op = DiskOp::Create { path: path.to_owned(), text: text.to_owned() };
         Ok(DiskStep { ops: vec![op], before: Rope::new(), changes })

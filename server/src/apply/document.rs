@@ -138,7 +138,11 @@ impl Parts {
             if cancelled.is_cancelled() && first.is_none() {
                 return Err(ApplyError::Cancelled);
             }
-            let fitted = self.fit(&base, &changes)?;
+            let fitted = self.fit(&base, &changes).inspect_err(|_| {
+                if first.is_some() {
+                    self.review.unsure(location);
+                }
+            })?;
             undisturbed +=
                 usize::from(last_seen.replace(fitted.generation) == Some(fitted.generation));
             if undisturbed == ATTEMPTS {
@@ -169,8 +173,12 @@ impl Parts {
                     first.get_or_insert(fitted);
                     (base, changes) = (now, rest);
                 }
-                Outcome::Unclear(now) => return Err(stale(&now, &touched(&fitted.ours))),
+                Outcome::Unclear(now) => {
+                    self.review.unsure(location);
+                    return Err(stale(&now, &touched(&fitted.ours)));
+                }
                 Outcome::Unanswered => {
+                    self.review.unsure(location);
                     return Err(ApplyError::Unanswered { location: location.clone() });
                 }
                 Outcome::Closed => {
@@ -178,6 +186,9 @@ impl Parts {
                     break;
                 }
             }
+        }
+        if first.is_some() {
+            self.review.unsure(location);
         }
         let reason = reason.unwrap_or_else(|| "the editor does not apply the edit".to_owned());
         Err(ApplyError::Refused { location: location.clone(), reason })

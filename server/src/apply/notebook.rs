@@ -113,7 +113,10 @@ impl Parts {
         let _lock = self.locks.take(std::iter::once(&notebook).chain(&old)).await;
         let held = self.review.hold(&old);
         let shown = self.change_cells(&label, &notebook, &change, cancelled).await;
-        let shown = shown.inspect_err(|_| held.failed())?;
+        let shown = shown.inspect_err(|_| {
+            old.iter().for_each(|it| self.review.unsure(it));
+            held.failed();
+        })?;
         let (before, text) = match &change {
             CellChange::Replace { before, text, .. } => (before.clone(), text.as_str()),
             CellChange::Insert { text, .. } => (Rope::new(), text.as_str()),

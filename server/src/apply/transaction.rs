@@ -285,15 +285,58 @@ impl Parts {
         };
         let options = json!({"ignoreIfNotExists": true, "recursive": false});
         let change = json!({"kind": "delete", "uri": self.uris.of(location), "options": options});
+        let before = self.vfs.open_snapshot(location).map(|it| it.rope);
+        self.vfs.expect_close(location);
         let answer = self.apply_edit(label, change, cancelled).await;
+        let last = self.vfs.closed_with(location);
         match (self.vfs.link_stat(path), answer) {
-            (Err(_), _) => Ok(undo),
+            (Err(_), _) => match last.filter(|last| before.as_ref().is_some_and(|it| it != last)) {
+                None => Ok(undo),
+                Some(typed) => Err(self.bring_typed_back(location, undo, &typed).await),
+            },
             (Ok(_), Err(denial)) => Err(refused(location.clone(), denial.reason())),
             (Ok(_), Ok(())) => Err(refused(
                 location.clone(),
                 "the editor says it deleted the file, but it is there",
             )),
         }
+    }
+
+    /// Makes a file again in which the person typed while the editor deleted it, with what they typed.
+    async fn bring_typed_back(
+        &self,
+        location: &Location,
+        undo: Option<Undo>,
+        typed: &Rope,
+    ) -> ApplyError {
+        let text = typed.to_string();
+        let made = match undo {
+            Some(undo) => match self.revert(undo).await {
+                Ok(()) => self.vfs.snapshot(location).ok().map(|base| {
+                    let changes = ChangeSet::between(&base.rope, typed);
+                    self.plan_edit(&base, &changes)
+                }),
+                Err(_) => Some(self.plan_create(location, &text)),
+            },
+            None => Some(self.plan_create(location, &text)),
+        };
+        let written = match made {
+            Some(Ok(step)) => self.commit(step.ops).await.map(drop),
+            Some(Err(error)) => Err(error),
+            None => Ok(()),
+        };
+        match written {
+            Ok(()) => refused(
+                location.clone(),
+                "the person typed in it as the editor deleted it; it is there again with their text",
+            ),
+            Err(error) => error,
+        }
+    }
+
+    /// Whether a file has this text, in the editor or on disk.
+    pub(super) fn has_text(&self, location: &Location, text: &Rope) -> bool {
+        self.vfs.snapshot(location).is_ok_and(|it| it.rope == *text)
     }
 
     /// Takes back what was done. What cannot be, because of newer typing, is named in the error.
@@ -311,6 +354,7 @@ impl Parts {
         let mut kept = None;
         for (_, landed) in done.landed.into_iter().rev() {
             let location = landed.now.location.clone();
+            self.review.unsure(&location);
             let taken_back = match &landed.inverse {
                 Some(inverse) => {
                     self.change_document(&label, &landed.now, inverse, &never).await.is_ok()

@@ -26,7 +26,7 @@ pub fn actions(file: &ReviewFile, range: Range) -> Value {
     };
     let mut out = Vec::new();
     for hunk in file.hunks.iter().filter(touches) {
-        let what = quoted(hunk);
+        let what = quoted(file, hunk);
         let id = json!({"hunkId": hunk.hunk_id});
         out.push(action(&format!("Accept {what}"), "copydesk.accept", &id));
         out.push(action(&format!("Reject {what}"), "copydesk.reject", &id));
@@ -48,7 +48,7 @@ pub fn diagnostics(file: &ReviewFile) -> Value {
             "severity": INFORMATION,
             "source": "copydesk",
             "code": hunk.hunk_id,
-            "message": format!("Pending: {}", quoted(hunk)),
+            "message": format!("Pending: {}", quoted(file, hunk)),
         })
     };
     let diagnostics: Vec<Value> = file.hunks.iter().map(diagnostic).collect();
@@ -66,8 +66,13 @@ pub fn page(files: &[ReviewFile]) -> String {
         out.push_str("\nNothing is pending.\n");
     }
     for file in files {
-        out.push_str(&format!("\n## {} ({})\n", file.uri, file.change));
+        let from = file.old_uri.as_ref().map(|it| format!(" from {it}")).unwrap_or_default();
+        out.push_str(&format!("\n## {} ({}{from})\n", file.uri, file.change));
         for hunk in &file.hunks {
+            if moved_from(file, hunk).is_some() {
+                out.push_str(&format!("\nThe move itself, `{}`.\n", hunk.hunk_id));
+                continue;
+            }
             let line = hunk.range.start.line + 1;
             out.push_str(&format!("\nLine {line}, `{}`:\n\n```diff\n", hunk.hunk_id));
             hunk.old_text.lines().for_each(|it| out.push_str(&format!("-{it}\n")));
@@ -78,7 +83,16 @@ pub fn page(files: &[ReviewFile]) -> String {
     out
 }
 
-fn quoted(hunk: &Hunk) -> String {
+/// The name a file had, where the hunk is its move: one without text.
+fn moved_from<'a>(file: &'a ReviewFile, hunk: &Hunk) -> Option<&'a str> {
+    let from = file.old_uri.as_deref()?;
+    (hunk.old_text.is_empty() && hunk.new_text.is_empty()).then_some(from)
+}
+
+fn quoted(file: &ReviewFile, hunk: &Hunk) -> String {
+    if let Some(from) = moved_from(file, hunk) {
+        return format!("the agent's move from `{}`", from.rsplit('/').next().unwrap_or(from));
+    }
     let first = |text: &str| text.lines().find(|it| !it.trim().is_empty()).map(str::to_owned);
     let (what, line) = match first(&hunk.new_text) {
         Some(line) => ("the agent's change", line),

@@ -59,6 +59,8 @@ struct State {
     open: BTreeMap<Location, Document>,
     /// Kept after closing, so that a generation never comes twice.
     generations: BTreeMap<Location, Arc<watch::Sender<u64>>>,
+    /// Documents that are to be closed, and the text they had when they were.
+    closing: BTreeMap<Location, Option<Rope>>,
 }
 
 impl State {
@@ -92,6 +94,7 @@ impl Vfs {
                 breaks: options.breaks,
                 open: BTreeMap::new(),
                 generations: BTreeMap::new(),
+                closing: BTreeMap::new(),
             }),
             journal: Journal::new(options.state_dir),
             readings: Readings::default(),
@@ -204,11 +207,25 @@ impl Vfs {
     /// The editor closed a document; its unsaved text is gone with it.
     pub fn close(&self, location: &Location) {
         let mut state = self.state();
-        if state.open.remove(location).is_some()
-            && let Some(generation) = state.generations.get(location)
-        {
+        let Some(document) = state.open.remove(location) else { return };
+        if let Some(last) = state.closing.get_mut(location) {
+            *last = Some(document.rope);
+        }
+        if let Some(generation) = state.generations.get(location) {
             generation.send_modify(|n| *n += 1);
         }
+    }
+
+    /// A document is about to be closed: the text it has then is kept for [`Vfs::closed_with`].
+    pub fn expect_close(&self, location: &Location) {
+        self.state().closing.insert(location.clone(), None);
+    }
+
+    /// The text with which an expected document closed, or which it has. Nothing is expected any more.
+    pub fn closed_with(&self, location: &Location) -> Option<Rope> {
+        let mut state = self.state();
+        let last = state.closing.remove(location).flatten();
+        last.or_else(|| state.open.get(location).map(|it| it.rope.clone()))
     }
 
     /// The editor saved a document. `text` is what it wrote, where it says.

@@ -70,7 +70,11 @@ impl Tool for Write {
 impl Write {
     fn plan(&self, cx: &Cx) -> Result<Plan, Failure> {
         let location = cx.place.target(&self.file_path)?.location;
-        if self.mode == Mode::Overwrite || !cx.vfs.exists(&location) {
+        if !cx.vfs.exists(&location) {
+            // It ends its lines as its project does, whatever the model is used to.
+            return Plan::whole(cx, location, &self.content.replace("\r\n", "\n"));
+        }
+        if self.mode == Mode::Overwrite {
             return Plan::whole(cx, location, &self.content);
         }
         let base = base(cx, &location)?;
