@@ -313,7 +313,10 @@ impl Intent {
     /// The transaction took place; its record stays until its owner has logged it.
     pub fn took_place(mut self) -> io::Result<Intent> {
         let path = self.path.with_extension(UNLOGGED);
-        fs::rename(&self.path, &path)?;
+        if let Err(error) = fs::rename(&self.path, &path) {
+            self.done();
+            return Err(error);
+        }
         self.path = path;
         Ok(self)
     }
