@@ -316,7 +316,14 @@ fn restored<F>(saved: SavedFile<F>) -> Option<File> {
     // Where the past does not lead to the file, the file counts.
     let same =
         |it: &File| it.base == file.base && it.current == file.current && it.pieces == file.pieces;
-    Some(with_past.filter(same).unwrap_or(file))
+    match with_past.filter(same) {
+        Some(mut it) => {
+            // Which calls a hunk is made of was merged on the way, which the events alone do not tell.
+            it.origins.extend(file.origins);
+            Some(it)
+        }
+        None => Some(file),
+    }
 }
 
 fn restored_past(file: &File, past: SavedPast) -> Option<File> {
