@@ -52,7 +52,7 @@ impl LspEditor {
             return Err(unknown());
         }
         let undone = parts.undo_all(all, token).await;
-        parts.publish();
+        parts.publish_kept().await;
         match undone {
             Ok(files) => Ok(Undone {
                 result: ReviewUndoResult { rev: parts.review.table().ledger.rev() },
