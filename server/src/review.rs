@@ -55,9 +55,7 @@ pub struct Table {
     pub ledger: Ledger<Location>,
     /// The generation of each open document that the ledger has followed.
     followed: HashMap<Location, u64>,
-    held: HashMap<Location, usize>,
-    /// Documents that may have, unseen, an edit of ours or a part of one.
-    unsure: BTreeSet<Location>,
+    held: HashMap<Location, Holding>,
     /// How deleted files come back with their own bytes.
     deleted: BTreeMap<Location, Undo>,
     /// The texts that deleted files went with, where that is known.
@@ -75,6 +73,15 @@ pub struct Table {
     keeping: Option<keeping::Keeping>,
     /// What commands do to files.
     commands: commands::Commands,
+}
+
+/// A document that is being changed by us.
+#[derive(Default)]
+struct Holding {
+    /// By how many.
+    count: usize,
+    /// Whether it may have, unseen, an edit of ours or a part of one.
+    is_unsure: bool,
 }
 
 /// How a file comes back with its own bytes.
@@ -229,14 +236,16 @@ impl Review {
             if !table.held.contains_key(location) {
                 table.follow(&self.0.vfs, location);
             }
-            *table.held.entry(location.clone()).or_default() += 1;
+            table.held.entry(location.clone()).or_default().count += 1;
         }
         Held { review: self.clone(), locations }
     }
 
     /// Nobody can tell whether an edit of ours is in a document that is held.
     pub fn unsure(&self, location: &Location) {
-        self.lock().unsure.insert(location.clone());
+        if let Some(holding) = self.lock().held.get_mut(location) {
+            holding.is_unsure = true;
+        }
     }
 
     fn count(&self, table: &Table) {
@@ -328,7 +337,8 @@ impl Held {
     pub fn failed(&self) {
         let mut table = self.review.table();
         for location in &self.locations {
-            if table.unsure.remove(location) {
+            let holding = table.held.get_mut(location);
+            if holding.is_some_and(|it| std::mem::take(&mut it.is_unsure)) {
                 table.follow_unsure(&self.review.0.vfs, location);
             }
         }
@@ -383,11 +393,10 @@ impl Drop for Held {
     fn drop(&mut self) {
         let mut table = self.review.lock();
         for location in &self.locations {
-            if let Some(count) = table.held.get_mut(location) {
-                *count -= 1;
-                if *count == 0 {
+            if let Some(holding) = table.held.get_mut(location) {
+                holding.count -= 1;
+                if holding.count == 0 {
                     table.held.remove(location);
-                    table.unsure.remove(location);
                 }
             }
             // Somebody may have typed meanwhile.

@@ -362,6 +362,8 @@ fn what_is_no_text_can_take_a_name_too() {
     let body = format!("{}\n*** Add File: b\n+text", moving(&[("b", "c")]));
     session.tool("ApplyPatch", patch(&body)).ok();
     assert_eq!((workspace.bytes("c"), workspace.read("b")), (two.to_vec(), "text\n".to_owned()));
+}
+
 #[test]
 fn a_plain_language_client_is_told_that_a_file_moved() {
     let workspace = Workspace::new(&[("a.txt", BEFORE)]);
