@@ -40,6 +40,7 @@ mod document;
 mod found;
 mod locks;
 mod moves;
+mod moving_back;
 mod notebook;
 mod pending;
 mod record;

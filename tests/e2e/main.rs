@@ -15,6 +15,7 @@ mod blocking;
 mod bytes;
 mod cases;
 mod checkpoints;
+mod checkpoints_moves;
 mod checkpoints_pending;
 mod cli;
 mod commands;

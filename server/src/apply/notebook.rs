@@ -169,6 +169,7 @@ impl Parts {
                 edits: Vec::new(),
                 folders: Vec::new(),
                 pending: String::new(),
+                moved_from: None,
             },
             CellChange::Delete { .. } => Moment {
                 real: None,
@@ -178,6 +179,7 @@ impl Parts {
                 edits: Vec::new(),
                 folders: Vec::new(),
                 pending: String::new(),
+                moved_from: None,
             },
         };
         self.record((&session, &call), with_pending(vec![moment], pending)).await;

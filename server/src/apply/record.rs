@@ -58,6 +58,8 @@ pub struct Moment {
     pub folders: Vec<PathBuf>,
     /// What was pending in it before, as the review keeps it; empty where nothing was.
     pub pending: String,
+    /// The name it was moved from.
+    pub moved_from: Option<Location>,
 }
 
 /// What a file was.
@@ -208,6 +210,7 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
                     edits: Vec::new(),
                     folders: Vec::new(),
                     pending: String::new(),
+                    moved_from: None,
                 });
             }
             Step::MoveOpen(_) => {
@@ -231,6 +234,16 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
             Step::Document { .. } | Step::DeleteOpen { .. } | Step::MoveOpen(_) => None,
         }
     };
+    let renamed = |file: &Location| {
+        let at = locations.iter().position(|it| it == file)?;
+        match steps.get(at)? {
+            Step::Disk(step) => step.ops.iter().find_map(|op| {
+                let DiskOp::Rename { from, .. } = op else { return None };
+                Some(Location::disk(from))
+            }),
+            Step::Document { .. } | Step::DeleteOpen { .. } | Step::MoveOpen(_) => None,
+        }
+    };
     let written = done.written.iter();
     let written = written.flat_map(|it| {
         let files = it.touched.iter().zip(&it.undo.entries);
@@ -242,7 +255,8 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
         let edits = changes(&file).filter(|_| modified).unwrap_or_default();
         let made = |it: &&PathBuf| entry.after.is_some() && entry.path.starts_with(it);
         let folders = folders.iter().filter(made).cloned().collect();
-        Moment { edits, folders, ..of_entry(&file, entry) }
+        let moved_from = renamed(&file);
+        Moment { edits, folders, moved_from, ..of_entry(&file, entry) }
     }));
     moments
 }
@@ -274,10 +288,12 @@ fn of_move(moved: &Moved) -> [Moment; 2] {
             edits: Vec::new(),
             folders,
             pending: String::new(),
+            moved_from: None,
         }
     };
     let went = moment(&moved.moving.from, was(), Was::Nothing, Vec::new());
-    [went, moment(&moved.to, Was::Nothing, was(), moved.folders.clone())]
+    let came = moment(&moved.to, Was::Nothing, was(), moved.folders.clone());
+    [went, Moment { moved_from: Some(moved.moving.from.clone()), ..came }]
 }
 
 /// A file that was changed on disk.
@@ -290,6 +306,7 @@ pub(super) fn of_entry(file: &Location, entry: &UndoEntry) -> Moment {
         edits: Vec::new(),
         folders: Vec::new(),
         pending: String::new(),
+        moved_from: None,
     }
 }
 
@@ -303,6 +320,7 @@ pub(super) fn of_text(file: &Location, before: &Rope, changes: &ChangeSet) -> Mo
         edits: replaced(changes),
         folders: Vec::new(),
         pending: String::new(),
+        moved_from: None,
     }
 }
 
@@ -321,6 +339,7 @@ fn write(vfs: &Vfs, timelines: &Timelines, session: &str, call: &str, moments: V
         edits: it.edits,
         folders: it.folders,
         pending: kept_pending(vfs, &it.pending),
+        moved_from: it.moved_from,
     };
     recorder.record(moments.into_iter().map(step).collect());
 }

@@ -17,6 +17,7 @@ use tokio::task::spawn_blocking;
 use vfs::{Dirty, Image, Location, Undo, UndoEntry, Vfs, same_but_line_endings};
 
 use super::decisions::Carried;
+use super::moving_back::Names;
 use super::record::{Was, replaced};
 use super::transaction::whole;
 use super::walk::{Link, State, Walked, walk};
@@ -27,7 +28,7 @@ use crate::review::places::LIES_ELSEWHERE;
 use crate::review::returning::Back;
 
 /// What the person sees a restore called in their editor's undo.
-const LABEL: &str = "Restore a checkpoint";
+pub(super) const LABEL: &str = "Restore a checkpoint";
 const BEHIND: &str = "its file was changed on disk, and the editor still shows the text before; reload it \
                       there and restore again";
 /// Restores whose hunks are remembered for their undo.
@@ -73,11 +74,14 @@ impl LspEditor {
     pub async fn would_restore(&self, session: &str, steps: &[(usize, FileStep)]) -> Restored {
         self.0.review.follow_all();
         let mut restored = Restored::default();
-        for (location, steps) in by_file(steps) {
+        let mut files = by_file(steps);
+        self.0.would_move_back(session, &mut files, &mut restored).await;
+        for (location, steps) in files {
             let (now, walked) = self.0.walk_back(session, &location, &steps).await;
             self.0.sum_up(&mut restored, &location, &steps, (walked.target != now, walked.reason));
         }
         restored.files.sort_unstable();
+        restored.files.dedup();
         restored.conflicts.sort_by(|a, b| a.uri.cmp(&b.uri));
         restored
     }
@@ -90,15 +94,18 @@ impl LspEditor {
         steps: &[(usize, FileStep)],
     ) -> Restored {
         let parts = &self.0;
-        let files = by_file(steps);
+        let mut files = by_file(steps);
         let _locks = parts.locks.take(files.keys()).await;
         parts.review.follow_all();
         let mut restored = Restored::default();
         let mut memories = BTreeMap::new();
         let pending = parts.review.table().ledger.hunk_ids();
-        for (location, steps) in newest_first(&files) {
+        for location in files.keys() {
             let memory = parts.review.table().ledger.remember(location);
             memories.insert(location.clone(), memory);
+        }
+        parts.move_names_back(session, &mut files, Names::Go, &mut restored).await;
+        for (location, steps) in newest_first(&files) {
             parts.restore_file((session, location), steps, Hunks::Go, &mut restored).await;
         }
         // Once all is done: what is pending under one name returns under no other.
@@ -123,7 +130,7 @@ impl LspEditor {
     pub async fn unrestore(&self, session: &str, number: u64, made: &[FileStep]) -> Restored {
         let parts = &self.0;
         let numbered: Vec<(usize, FileStep)> = made.iter().cloned().enumerate().collect();
-        let files = by_file(&numbered);
+        let mut files = by_file(&numbered);
         let _locks = parts.locks.take(files.keys()).await;
         parts.review.follow_all();
         let memories = {
@@ -131,6 +138,8 @@ impl LspEditor {
             kept.remove(&(session.to_owned(), number)).unwrap_or_default()
         };
         let mut restored = Restored::default();
+        let names = Names::Return(session, &memories);
+        parts.move_names_back(session, &mut files, names, &mut restored).await;
         for (location, steps) in newest_first(&files) {
             let call = steps.first().map(|(_, step)| step.call.as_str()).unwrap_or_default();
             let origin = Origin::of(session, call);
@@ -141,7 +150,7 @@ impl LspEditor {
     }
 }
 
-type Steps = Vec<(usize, FileStep)>;
+pub(super) type Steps = Vec<(usize, FileStep)>;
 
 /// The file that was changed last comes first: cells that went come back each beside those that were
 /// there.
@@ -161,7 +170,7 @@ fn by_file(steps: &[(usize, FileStep)]) -> BTreeMap<Location, Steps> {
 
 impl Parts {
     /// Where a file is and where its steps, taken back, lead.
-    async fn walk_back(
+    pub(super) async fn walk_back(
         &self,
         session: &str,
         location: &Location,
@@ -231,6 +240,7 @@ impl Parts {
                     edits,
                     folders,
                     pending,
+                    moved_from: None,
                 });
                 self.save_decided(location).await;
                 self.sum_up(restored, location, steps, (true, walked.reason));
@@ -278,7 +288,7 @@ impl Parts {
         now.map(|it| it.rope)
     }
 
-    fn sum_up(
+    pub(super) fn sum_up(
         &self,
         restored: &mut Restored,
         location: &Location,
@@ -300,6 +310,7 @@ impl Parts {
     async fn finish(&self, mut restored: Restored) -> Restored {
         self.publish_kept().await;
         restored.files.sort_unstable();
+        restored.files.dedup();
         restored.conflicts.sort_by(|a, b| a.uri.cmp(&b.uri));
         restored.taken.sort_unstable();
         restored.rev = self.review.table().ledger.rev();
@@ -653,6 +664,6 @@ fn wanted(before: &State, after: &State, edits: &[Replaced]) -> Option<ChangeSet
     (forward.apply(before) == *after).then(|| forward.invert(before))
 }
 
-fn refused(location: &Location, reason: &str) -> ApplyError {
+pub(super) fn refused(location: &Location, reason: &str) -> ApplyError {
     ApplyError::Refused { location: location.clone(), reason: reason.to_owned() }
 }

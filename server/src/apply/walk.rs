@@ -47,7 +47,8 @@ pub struct Walked {
 
 const WRITTEN_OVER: &str = "you wrote inside what the agent had changed; that place stays as it is";
 const BY_ANOTHER: &str = "another agent changed the same place since; that place stays as it is";
-const MADE_AND_CHANGED: &str = "it was changed since the agent made it, so it stays";
+/// Why a file that the agent made stays.
+pub const MADE_AND_CHANGED: &str = "it was changed since the agent made it, so it stays";
 const ANOTHER: &str = "there is another file of that name now; it stays";
 const DELETED: &str = "it was deleted since, and not by the agent; it stays deleted";
 const NO_TEXT: &str = "it is no text and was changed since; it stays as it is";

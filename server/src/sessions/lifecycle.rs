@@ -428,6 +428,7 @@ fn steps_of(unlogged: &vfs::Unlogged) -> Vec<FileStep> {
         edits: Vec::new(),
         folders: entry.after.iter().flat_map(|_| folders_of(&entry.path, folders)).collect(),
         pending: None,
+        moved_from: None,
     };
     entries.iter().zip(&unlogged.owned.paths).map(step).collect()
 }

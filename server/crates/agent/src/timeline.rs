@@ -54,6 +54,9 @@ pub struct FileStep {
     /// What what was pending in it before is kept under, as the review keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<[u8; 32]>,
+    /// The name it was moved from by this, a step that is its coming.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<Location>,
 }
 
 /// One replacement: start and end in the text before, length of the new text.

@@ -76,6 +76,18 @@ impl<F: Ord + Clone> Ledger<F> {
         true
     }
 
+    /// A move was taken back by who keeps what names files had: it is no hunk any more, and decisions on it
+    /// are not undone.
+    pub fn moved_back(&mut self, file: &F, back: &F) {
+        let earlier = self.moves.remove(file).filter(|it| it.from != *back);
+        self.decided_moves.retain(|it| it.now() != file && it.now() != back);
+        self.carry(file, back);
+        if let Some(it) = earlier.filter(|_| self.files.contains_key(back)) {
+            self.moves.insert(back.clone(), it);
+        }
+        self.changed(back);
+    }
+
     /// The hunk that is a file's move, and the name the file had before.
     pub fn moved_from(&self, file: &F) -> Option<(&HunkId, &F)> {
         self.moves.get(file).map(|it| (&it.hunk, &it.from))

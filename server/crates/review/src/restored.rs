@@ -22,6 +22,13 @@ pub struct Remembered<F> {
     pub(crate) moved: Option<Move<F>>,
 }
 
+impl<F> Remembered<F> {
+    /// Whether the file's move was pending.
+    pub fn is_moved(&self) -> bool {
+        self.moved.is_some()
+    }
+}
+
 impl<F: Ord + Clone> Ledger<F> {
     /// What is known of a file now.
     pub fn remember(&self, file: &F) -> Remembered<F> {

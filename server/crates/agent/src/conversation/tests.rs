@@ -138,6 +138,7 @@ fn steps_that_were_taken_back_count_again_when_that_is_undone() {
         edits: vec![(0, 0, 1)],
         folders: Vec::new(),
         pending: None,
+        moved_from: None,
     };
     let mut records = turn("a");
     records.push(Record::Steps { steps: vec![step("/a"), step("/b")] });
