@@ -382,5 +382,5 @@ fn new_text_with_nul_is_refused_wherever_it_would_go() {
     assert_eq!(workspace.read("a.txt"), "1\n2\n");
     assert_eq!(editor.text("open.txt"), "1\n2\n");
     assert_eq!(workspace.read("n.ipynb"), notebook);
-    assert!(!workspace.has("new.txt"));
+    assert!(!workspace.has("new.txt") && crate::review::hunks(&editor).is_empty());
 }

@@ -134,45 +134,6 @@ fn a_pending_file_that_became_a_link_to_a_secret_is_forgotten() {
 }
 
 #[test]
-fn new_text_with_nul_is_refused_wherever_it_would_go() {
-    let notebook = r#"{"cells":[{"cell_type":"code","id":"one","metadata":{},"outputs":[],"execution_count":null,"source":["x"]}],"metadata":{},"nbformat":4,"nbformat_minor":5}"#;
-    let workspace =
-        Workspace::new(&[("a.txt", "1\n2\n"), ("open.txt", "1\n2\n"), ("n.ipynb", notebook)]);
-    let editor = Editor::open(&workspace, &automatic());
-    editor.open_file("open.txt");
-    let session = editor.session();
-    let nul = "x\0y";
-    let patch = |path: &str| {
-        format!(
-            "*** Begin Patch\n*** Update File: {path}\n@@\n 1\n-2\n+{nul}\n*** Add File: new.txt\n+n\n*** End Patch"
-        )
-    };
-    for path in ["a.txt", "open.txt"] {
-        session.tool("Read", json!({ "file_path": path })).ok();
-        let edit = json!({ "old_string": "2", "new_string": nul });
-        let calls = [
-            ("Edit", json!({ "file_path": path, "old_string": "2", "new_string": nul })),
-            ("MultiEdit", json!({ "file_path": path, "edits": [edit] })),
-            ("Write", json!({ "file_path": path, "content": nul })),
-            ("Write", json!({ "file_path": "new.txt", "content": nul })),
-            ("ApplyPatch", json!({ "patch": patch(path) })),
-        ];
-        for (name, input) in calls {
-            let told = session.tool(name, input).err();
-            assert!(told.contains("holds a NUL character"), "{name}: {told}");
-        }
-    }
-    session.tool("Read", json!({ "file_path": "n.ipynb" })).ok();
-    let cell = json!({ "notebook_path": "n.ipynb", "cell_id": "one", "new_source": nul });
-    let told = session.tool("NotebookEdit", cell).err();
-    assert!(told.contains("holds a NUL character"), "{told}");
-    assert_eq!(workspace.read("a.txt"), "1\n2\n");
-    assert_eq!(editor.text("open.txt"), "1\n2\n");
-    assert_eq!(workspace.read("n.ipynb"), notebook);
-    assert!(!workspace.has("new.txt") && hunks(&editor).is_empty());
-}
-
-#[test]
 fn a_change_in_a_file_that_became_binary_can_be_rejected() {
     let workspace = Workspace::new(&[("a.txt", "one\ntwo\nthree\nfour\n")]);
     let editor = Editor::open(&workspace, &automatic());
