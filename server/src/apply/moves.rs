@@ -131,6 +131,12 @@ impl Parts {
         }
     }
 
+    /// Whether a buffer holds text that its file has not. A save may not have been told of yet.
+    fn is_ahead_of_disk(&self, open: &Snapshot) -> bool {
+        let on_disk = || self.vfs.disk_snapshot(open.location.path()?).ok();
+        open.is_unsaved() && on_disk().is_none_or(|it| it.rope != open.rope)
+    }
+
     /// As [`Parts::rename_open`], with what the file is kept.
     pub(super) async fn rename_kept(
         &self,
@@ -198,7 +204,7 @@ impl Parts {
         self.check_shown(to)?;
         self.make_way(to).await?;
         match self.vfs.open_snapshot(from) {
-            Some(open) if open.is_unsaved() => return Err(unsaved(from.clone())),
+            Some(open) if self.is_ahead_of_disk(&open) => return Err(unsaved(from.clone())),
             Some(_) if self.client.applies_edits && self.client.renames_files => {
                 let never = CancellationToken::new();
                 self.rename_open(label, from, to, &never).await?;
