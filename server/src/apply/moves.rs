@@ -107,7 +107,8 @@ impl Parts {
         let (Some(old), Some(new)) = (from.path(), to.path()) else {
             return Err(refused(from.clone(), "only files can be moved"));
         };
-        if self.vfs.open_snapshot(from).is_some_and(|it| it.is_unsaved()) {
+        // A save may not have been told of yet.
+        if self.vfs.open_snapshot(from).is_some_and(|it| self.is_typed_in(&it)) {
             return Err(unsaved(from.clone()));
         }
         let folders = self.vfs.missing_folders(new);
@@ -129,12 +130,6 @@ impl Parts {
                 Err(refused(from.clone(), "the editor says it moved the file, but it did not"))
             }
         }
-    }
-
-    /// Whether a buffer holds text that its file has not. A save may not have been told of yet.
-    fn is_ahead_of_disk(&self, open: &Snapshot) -> bool {
-        let on_disk = || self.vfs.disk_snapshot(open.location.path()?).ok();
-        open.is_unsaved() && on_disk().is_none_or(|it| it.rope != open.rope)
     }
 
     /// As [`Parts::rename_open`], with what the file is kept.
@@ -204,7 +199,7 @@ impl Parts {
         self.check_shown(to)?;
         self.make_way(to).await?;
         match self.vfs.open_snapshot(from) {
-            Some(open) if self.is_ahead_of_disk(&open) => return Err(unsaved(from.clone())),
+            Some(open) if self.is_typed_in(&open) => return Err(unsaved(from.clone())),
             Some(_) if self.client.applies_edits && self.client.renames_files => {
                 let never = CancellationToken::new();
                 self.rename_open(label, from, to, &never).await?;

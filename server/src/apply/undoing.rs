@@ -131,7 +131,7 @@ impl Parts {
                 return Err(refused(led.clone(), LIES_ELSEWHERE));
             }
             if *name != part.file {
-                if self.vfs.open_snapshot(&part.file).is_some_and(|it| it.is_unsaved()) {
+                if self.vfs.open_snapshot(&part.file).is_some_and(|it| self.is_typed_in(&it)) {
                     return Err(unsaved(part.file.clone()));
                 }
                 self.check_free(name, &freed)?;
