@@ -127,7 +127,8 @@ impl Backend {
             ready.sessions.shutdown().await;
             let review = ready.editor.review();
             review.follow_all();
-            review.keep().await;
+            review.save_soon();
+            review.kept().await;
         }
     }
 

@@ -120,7 +120,7 @@ impl Parts {
     /// As [`Parts::publish`], and what is pending outlives the process before it goes on.
     pub(super) async fn publish_kept(&self) {
         self.publish();
-        self.review.keep().await;
+        self.review.kept().await;
     }
 
     fn tell(&self, take: fn(&mut Table) -> BTreeSet<Location>) {

@@ -96,9 +96,8 @@ impl Review {
         tokio::task::spawn_blocking(move || review.save());
     }
 
-    /// Keeps what is pending now; waits for that, unless it is much.
-    pub async fn keep(&self) {
-        self.0.unsaved.store(true, Ordering::Release);
+    /// Waits until what is to be saved soon is kept, unless it is much.
+    pub async fn kept(&self) {
         let is_awaited = self.table().ledger.bytes() <= AWAITED;
         let review = self.clone();
         let kept = tokio::task::spawn_blocking(move || review.save());
