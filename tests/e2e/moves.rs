@@ -29,6 +29,17 @@ fn pending(editor: &Editor) -> Vec<String> {
     told.collect()
 }
 
+/// A model that moves and changes `a.txt`.
+fn mover() -> (Model, Value) {
+    let model = Model::new([
+        Step::call("Read", json!({ "file_path": "a.txt" })),
+        Step::call("ApplyPatch", patch(BODY)),
+        Step::text("Moved."),
+    ]);
+    let settings = model.settings_with(&automatic());
+    (model, settings)
+}
+
 fn mode(workspace: &Workspace, path: &str) -> u32 {
     std::fs::metadata(workspace.path(path)).unwrap().permissions().mode() & 0o777
 }
@@ -248,13 +259,7 @@ fn what_a_command_changes_is_accepted_at_once_where_review_is_automatic() {
 fn a_move_is_rewound_and_that_is_undone() {
     for is_open in [false, true] {
         let workspace = Workspace::new(&[("a.txt", BEFORE)]);
-        let model = Model::new([
-            Step::call("Read", json!({ "file_path": "a.txt" })),
-            Step::call("ApplyPatch", patch(BODY)),
-            Step::text("Moved."),
-        ]);
-        let mut settings = model.settings();
-        settings["mode"] = json!("edit");
+        let (_model, settings) = mover();
         let editor = Editor::open(&workspace, &settings);
         if is_open {
             editor.open_file("a.txt");
@@ -367,13 +372,7 @@ fn what_is_no_text_can_take_a_name_too() {
 #[test]
 fn a_plain_language_client_is_told_that_a_file_moved() {
     let workspace = Workspace::new(&[("a.txt", BEFORE)]);
-    let model = Model::new([
-        Step::call("Read", json!({ "file_path": "a.txt" })),
-        Step::call("ApplyPatch", patch(BODY)),
-        Step::text("Moved."),
-    ]);
-    let mut settings = model.settings();
-    settings["mode"] = json!("edit");
+    let (_model, settings) = mover();
     let editor = Start::new(&workspace).kind(Kind::Bare).settings(&settings).start();
     let prompt = json!({ "command": "copydesk.prompt", "arguments": ["move it"] });
     editor.request("workspace/executeCommand", prompt);
