@@ -247,14 +247,12 @@ pub(super) fn moments(locations: &[Location], steps: &[Step], done: &Done) -> Ve
     let written = done.written.iter();
     let written = written.flat_map(|it| {
         let files = it.touched.iter().zip(&it.undo.entries);
-        files.map(|(touched, entry)| (touched, entry, &it.undo.folders))
+        files.map(|(touched, entry)| (touched, entry, it.undo.folders_for(entry)))
     });
     moments.extend(written.map(|(touched, entry, folders)| {
         let file = Location::disk(&touched.path);
         let modified = entry.before.is_some() && entry.after.is_some();
         let edits = changes(&file).filter(|_| modified).unwrap_or_default();
-        let made = |it: &&PathBuf| entry.after.is_some() && entry.path.starts_with(it);
-        let folders = folders.iter().filter(made).cloned().collect();
         let moved_from = renamed(&file);
         Moment { edits, folders, moved_from, ..of_entry(&file, entry) }
     }));

@@ -418,7 +418,6 @@ struct Begin {
 /// What a transaction did to files, as the log of its session has it.
 fn steps_of(unlogged: &vfs::Unlogged) -> Vec<FileStep> {
     let stood = |it: &Option<vfs::Image>| it.clone().map_or(Stood::Nothing, Stood::File);
-    let vfs::Undo { entries, folders } = &unlogged.undo;
     let step = |(entry, named): (&vfs::UndoEntry, &PathBuf)| FileStep {
         call: unlogged.owned.name.clone(),
         file: vfs::Location::disk(named),
@@ -426,15 +425,11 @@ fn steps_of(unlogged: &vfs::Unlogged) -> Vec<FileStep> {
         before: stood(&entry.before),
         after: stood(&entry.after),
         edits: Vec::new(),
-        folders: entry.after.iter().flat_map(|_| folders_of(&entry.path, folders)).collect(),
+        folders: unlogged.undo.folders_for(entry),
         pending: None,
         moved_from: None,
     };
-    entries.iter().zip(&unlogged.owned.paths).map(step).collect()
-}
-
-fn folders_of<'a>(path: &'a Path, made: &'a [PathBuf]) -> impl Iterator<Item = PathBuf> + 'a {
-    made.iter().filter(|it| path.starts_with(it)).cloned()
+    unlogged.undo.entries.iter().zip(&unlogged.owned.paths).map(step).collect()
 }
 
 fn is_logged(records: &[Record], step: &FileStep) -> bool {

@@ -101,6 +101,14 @@ pub struct Undo {
     pub folders: Vec<PathBuf>,
 }
 
+impl Undo {
+    /// The folders that were made for what stands at an entry's path since, the outermost first.
+    pub fn folders_for(&self, entry: &UndoEntry) -> Vec<PathBuf> {
+        let made = |it: &&PathBuf| entry.after.is_some() && entry.path.starts_with(it);
+        self.folders.iter().filter(made).cloned().collect()
+    }
+}
+
 /// One path before and after a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoEntry {
