@@ -23,10 +23,13 @@ impl Live {
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8], now: Instant) {
-        let room = MOST - self.waiting.len();
-        let (kept, dropped) = bytes.split_at(room.min(bytes.len()));
-        self.waiting.extend_from_slice(kept);
-        self.dropped += dropped.len() as u64;
+        // What came last says how it stands: a question, a prompt, the error it ended with.
+        if self.waiting.len() + bytes.len() > 2 * MOST {
+            self.forget(bytes.len());
+        }
+        let skipped = bytes.len().saturating_sub(MOST);
+        self.dropped += skipped as u64;
+        self.waiting.extend_from_slice(&bytes[skipped..]);
         let earliest = self.shown.map_or(now, |shown| (shown + INTERVAL).max(now));
         self.due.get_or_insert(earliest);
     }
@@ -36,16 +39,28 @@ impl Live {
         self.due
     }
 
-    /// What waits, whether it is due or not.
+    /// What waits, whether it is due or not; after what was dropped a line begins.
     pub(crate) fn take(&mut self, now: Instant) -> Option<Vec<u8>> {
         self.due.take()?;
         self.shown = Some(now);
-        let mut bytes = std::mem::take(&mut self.waiting);
+        self.forget(0);
         let dropped = std::mem::take(&mut self.dropped);
-        if dropped > 0 {
-            bytes.extend_from_slice(format!("\r\n[{dropped} bytes not shown]\r\n").as_bytes());
+        let bytes = std::mem::take(&mut self.waiting);
+        if dropped == 0 {
+            return Some(bytes);
         }
-        Some(bytes)
+        let rest = bytes.iter().position(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let dropped = dropped + rest as u64;
+        let mut piece = format!("\r\n[{dropped} bytes not shown]\r\n").into_bytes();
+        piece.extend_from_slice(&bytes[rest..]);
+        Some(piece)
+    }
+
+    /// Leaves of what waits only the end that is shown once `more` bytes have come.
+    fn forget(&mut self, more: usize) {
+        let surplus = (self.waiting.len() + more).saturating_sub(MOST).min(self.waiting.len());
+        self.waiting.drain(..surplus);
+        self.dropped += surplus as u64;
     }
 }
 
@@ -73,13 +88,30 @@ mod tests {
         assert_eq!(live.due(), Some(quiet));
     }
 
-    #[test]
-    fn a_flood_is_cut_and_said() {
+    #[track_caller]
+    fn check_flood(pieces: &[&[u8]], dropped: usize, shown: &[u8]) {
         let mut live = Live::new();
         let now = Instant::now();
-        live.push(&vec![b'x'; MOST - 1], now);
-        live.push(b"yyy", now);
-        let bytes = live.take(now).unwrap();
-        assert!(bytes.ends_with(b"xy\r\n[2 bytes not shown]\r\n"));
+        for piece in pieces {
+            live.push(piece, now);
+        }
+        let expected = [format!("\r\n[{dropped} bytes not shown]\r\n").as_bytes(), shown].concat();
+        assert!(live.take(now).as_deref() == Some(expected.as_slice()));
+        assert_eq!(live.take(now), None);
+    }
+
+    #[test]
+    fn of_a_flood_the_end_is_shown_from_a_line_on() {
+        let end = [&vec![b'y'; MOST - 3][..], b"end"].concat();
+        check_flood(&[b"xx", &end], 2, &end);
+        check_flood(&[&[&vec![b'x'; 5 * MOST][..], &end].concat()], 5 * MOST, &end);
+        check_flood(
+            &[&vec![b'x'; MOST], &vec![b'y'; MOST], &vec![b'z'; MOST], b"z"],
+            2 * MOST + 1,
+            &vec![b'z'; MOST],
+        );
+        let lines = b"0123456789\n".repeat(MOST);
+        let kept = MOST - MOST % 11;
+        check_flood(&lines.chunks(1000).collect::<Vec<_>>(), lines.len() - kept, &lines[..kept]);
     }
 }
