@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { artifacts, openEditor, realServer, until } from './harness.mjs';
+import { artifacts, openEditor, realServer, seen, until } from './harness.mjs';
 import { Model } from './model.mjs';
 
 const scenarios = join(import.meta.dirname, '..', 'scenarios');
@@ -23,16 +23,11 @@ after(async () => {
   await model?.close();
 });
 
-/** A test in a folder of its own; a failure leaves a picture and the server's log. */
+/** A test in a folder of its own. */
 function story(name, folder, body) {
   test(name, async () => {
     await session.openFolder(folder);
-    try {
-      await body(session.editor, session.panel);
-    } catch (error) {
-      await session.page.screenshot({ path: join(artifacts, `failure-${name.replace(/\W+/g, '-')}.png`) }).catch(() => undefined);
-      throw error;
-    }
+    await seen(session, () => body(session.editor, session.panel));
   });
 }
 

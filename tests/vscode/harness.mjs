@@ -155,17 +155,34 @@ export async function openEditor({ files = {}, server = realServer, settings = {
   }
 }
 
-/** Runs `body` in an editor of its own; a failure leaves a picture of it. */
+/** Runs `body` in an editor of its own; a failure tells what could be seen. */
 export async function withEditor(options, body) {
   const session = await openEditor(options);
   try {
-    await body(session);
-  } catch (error) {
-    mkdirSync(artifacts, { recursive: true });
-    await session.page.screenshot({ path: join(artifacts, `failure-${Date.now()}.png`) }).catch(() => undefined);
-    throw error;
+    await seen(session, () => body(session));
   } finally {
     await session.close();
+  }
+}
+
+/** Runs `body`; a failure leaves a picture and says in words what the window and the panel showed. */
+export async function seen({ page, panel }, body) {
+  try {
+    return await body();
+  } catch (error) {
+    mkdirSync(artifacts, { recursive: true });
+    const picture = join(artifacts, `failure-${Date.now()}.png`);
+    await page.screenshot({ path: picture }).catch(() => undefined);
+    const words = async (part, what) => `${part}: ${await what.catch(problem => problem.message.split('\n')[0])}`;
+    const visible = locator => locator.evaluate(node => node.innerText.slice(-1_500), { timeout: 2_000 });
+    error.message += `\n${[
+      `picture: ${picture}`,
+      await words('keys go to', page.evaluate(() => `${document.activeElement?.tagName} ${document.activeElement?.className}`)),
+      await words('quick input', visible(page.locator('.quick-input-widget').first())),
+      await words('notifications', visible(page.locator('.notifications-toasts'))),
+      await words('panel', visible(panel.locator('body'))),
+    ].join('\n')}`;
+    throw error;
   }
 }
 
@@ -195,6 +212,8 @@ class Editor {
       } catch (error) {
         if (this.page.isClosed()) throw error;
         await this.page.keyboard.press('Escape');
+        // The page of a panel that is just being replaced keeps the keys to itself.
+        await this.page.evaluate(() => document.activeElement?.blur());
         return false;
       }
     }, patience);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { artifacts, openEditor, until } from './harness.mjs';
+import { artifacts, openEditor, seen, until } from './harness.mjs';
 import { Model } from './model.mjs';
 
 const BEFORE = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\n';
@@ -28,7 +28,7 @@ after(async () => {
   await model?.close();
 });
 
-/** A test in a folder of its own, after the agent rewrote `a.txt`; a failure leaves a picture. */
+/** A test in a folder of its own, after the agent rewrote `a.txt`. */
 function story(name, body, { text = BEFORE, after: wanted = AFTER, steps = rewrite('a.txt', wanted) } = {}) {
   test(name, async () => {
     await session.openFolder({ files: { 'a.txt': text }, open: 'a.txt' });
@@ -42,7 +42,7 @@ function story(name, body, { text = BEFORE, after: wanted = AFTER, steps = rewri
         return (await bar.isVisible()) && (await bar.textContent()).startsWith(`${count} change`);
       });
     const holds = expected => until(`the text is ${JSON.stringify(expected)}`, async () => (await editor.text()) === expected);
-    try {
+    await seen(session, async () => {
       model.play(steps);
       await editor.openChat();
       await editor.prompt('rewrite it');
@@ -50,10 +50,7 @@ function story(name, body, { text = BEFORE, after: wanted = AFTER, steps = rewri
       await editor.idle();
       await holds(wanted);
       await body({ editor, page, panel, lens, lenses, pending, holds, disk: () => readFileSync(join(session.folder, 'a.txt'), 'utf8') });
-    } catch (error) {
-      await page.screenshot({ path: join(artifacts, `failure-${name.replace(/\W+/g, '-')}.png`) }).catch(() => undefined);
-      throw error;
-    }
+    });
   });
 }
 

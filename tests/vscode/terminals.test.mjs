@@ -1,9 +1,9 @@
 // Programs that run, in a real VS Code with the real server: what the person sees of them and does.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { artifacts, openEditor, until } from './harness.mjs';
+import { artifacts, openEditor, seen, until } from './harness.mjs';
 import { Model } from './model.mjs';
 
 const PASSWORD = 'hunter2-of-the-test';
@@ -24,14 +24,11 @@ after(async () => {
 function story(name, body) {
   test(name, async () => {
     await session.openFolder();
-    const { editor, panel, page } = session;
-    await editor.openChat();
-    try {
+    const { editor, panel } = session;
+    await seen(session, async () => {
+      await editor.openChat();
       await body(editor, panel);
-    } catch (error) {
-      await page.screenshot({ path: join(artifacts, `failure-${name.replace(/\W+/g, '-')}.png`) }).catch(() => undefined);
-      throw error;
-    }
+    });
   });
 }
 
@@ -141,4 +138,20 @@ story('the person types a line into a program and its output can be opened whole
   await line.press('Enter');
   await panel.locator('.terminal-foot', { hasText: 'exit code 0' }).waitFor();
   await line.waitFor({ state: 'hidden' });
+});
+
+story('a password that is asked for while the panel is hidden is told, and one click leads to its field', async (editor, panel) => {
+  const go = join(session.folder, 'go');
+  model.play([terminal({ action: 'start', command: `mkfifo go; read line < go; python3 -c '${asks}'`, wait_for: 'got', timeout: 60_000 }), { text: 'It waits for you.' }]);
+  await editor.prompt('Log in');
+  await panel.locator('.terminal').waitFor();
+  await until('the program waits', () => existsSync(go));
+  await editor.command('View: Toggle Secondary Side Bar Visibility');
+  await session.page.locator('iframe.webview').first().waitFor({ state: 'hidden' });
+  writeFileSync(go, '\n');
+  const toast = session.page.locator('.notification-toast', { hasText: 'asks for a password' });
+  await toast.getByRole('button', { name: 'Show' }).click();
+  const field = panel.getByLabel('Password:');
+  await field.waitFor();
+  await until('the field has the keys', () => field.evaluate(node => node === document.activeElement));
 });

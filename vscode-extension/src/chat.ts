@@ -59,10 +59,8 @@ class ChatView implements vscode.WebviewViewProvider {
       server.onDidChange(view => this.post({ type: 'server', server: view })),
       permissions.onDidChange(() => this.permissionsChanged()),
       review.onDidChange(() => this.post({ type: 'review', review: reviewView(review) })),
-      permissions.onDidAsk(asked => {
-        if (this.view?.visible && vscode.window.state.focused) return;
-        void vscode.window.showInformationMessage(`Copydesk asks: ${asked.title}`, 'Show').then(choice => choice && this.focus('permission'));
-      }),
+      permissions.onDidAsk(asked => this.callFor(`Copydesk asks: ${asked.title}`)),
+      jobs.onDidAsk(() => this.callFor('Copydesk: a program asks for a password.')),
     );
   }
 
@@ -76,6 +74,10 @@ class ChatView implements vscode.WebviewViewProvider {
     view.webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.context.extensionUri, 'dist')] };
     view.webview.onDidReceiveMessage((received: FromWebview) => {
       this.receive(received).catch((error: unknown) => void vscode.window.showErrorMessage(message(error)));
+    });
+    // A hidden panel's page is gone; it says when there is another.
+    view.onDidChangeVisibility(() => {
+      if (!view.visible) this.listening = false;
     });
     view.onDidDispose(() => {
       this.view = undefined;
@@ -94,6 +96,12 @@ class ChatView implements vscode.WebviewViewProvider {
   async submit(): Promise<void> {
     await this.focus('input');
     this.whenReady({ type: 'submit' });
+  }
+
+  /** Tells a person who does not look at the panel that it waits for them. */
+  private callFor(words: string): void {
+    if (this.view?.visible && vscode.window.state.focused) return;
+    void vscode.window.showInformationMessage(words, 'Show').then(choice => choice && this.focus('permission'));
   }
 
   private async receive(received: FromWebview): Promise<void> {
@@ -192,7 +200,6 @@ class ChatView implements vscode.WebviewViewProvider {
       const tooltip = permissions.length === 1 ? '1 request waits for you' : `${permissions.length} requests wait for you`;
       this.view.badge = permissions.length > 0 ? { value: permissions.length, tooltip } : undefined;
     }
-    this.flush();
     this.post({ type: 'permissions', permissions });
   }
 
@@ -210,10 +217,16 @@ class ChatView implements vscode.WebviewViewProvider {
   private flush(): void {
     clearTimeout(this.flushTimer);
     this.flushTimer = undefined;
-    if (this.changes.length > 0) this.post({ type: 'changes', changes: this.changes.splice(0) });
+    if (this.changes.length > 0) this.send({ type: 'changes', changes: this.changes.splice(0) });
   }
 
+  /** Sends a message after all that happened before it. */
   private post(sent: ToWebview): void {
+    this.flush();
+    this.send(sent);
+  }
+
+  private send(sent: ToWebview): void {
     if (this.listening) void this.view?.webview.postMessage(sent);
   }
 

@@ -28,6 +28,10 @@ export class Conversation {
   /** Updates that came before the answer to `session/new` named the session. */
   private early: UpdateSessionNotification[] = [];
   private lastPrompt = '';
+  /** How often the server has told the state of the session. */
+  private statesTold = 0;
+  /** The server took a prompt and has not told of the turn yet. */
+  private awaitsTurn = false;
   private chat = 0;
 
   transcript = this.newTranscript();
@@ -65,9 +69,13 @@ export class Conversation {
     const chat = this.chat;
     try {
       const sessionId = await this.session();
+      const statesBefore = this.statesTold;
       const { messageId } = await this.server.request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] });
       this.lastPrompt = text;
-      if (chat === this.chat) this.transcript.userMessage(messageId, text);
+      if (chat === this.chat) {
+        this.awaitsTurn = statesBefore === this.statesTold;
+        this.transcript.userMessage(messageId, text);
+      }
       return true;
     } catch (error) {
       if (!(error instanceof ServerProblem)) this.transcript.notice('error', 'The message was not sent', message(error));
@@ -90,6 +98,7 @@ export class Conversation {
     this.opening = undefined;
     this.lost = undefined;
     this.lastPrompt = '';
+    this.awaitsTurn = false;
     this.transcript = this.newTranscript();
     this.header = { ...emptyHeader(), problems: this.header.problems };
     this.resets.fire();
@@ -117,7 +126,8 @@ export class Conversation {
     this.sessionId = undefined;
     this.opening = undefined;
     this.transcript.endOpenCalls();
-    if (this.header.busy) this.transcript.notice('error', 'The server ended while the agent was working', 'What it had not written into a file or buffer yet is lost.', 'retry');
+    if (this.header.busy || this.awaitsTurn) this.transcript.notice('error', 'The server ended while the agent was working', 'What it had not written into a file or buffer yet is lost.', 'retry');
+    this.awaitsTurn = false;
     this.setHeader({ busy: false });
   }
 
@@ -190,6 +200,8 @@ export class Conversation {
   }
 
   private stateUpdate(update: StateUpdate): void {
+    this.statesTold += 1;
+    this.awaitsTurn = false;
     const wasBusy = this.header.busy;
     const busy = update.state === 'running' || update.state === 'requires_action';
     this.setHeader({ busy });

@@ -17,6 +17,9 @@ const ALL_BYTES = 20_000_000;
 export class Jobs implements vscode.Disposable, vscode.TextDocumentContentProvider {
   private readonly more = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.more.event;
+  readonly asked = new vscode.EventEmitter<void>();
+  /** A program began to wait for a password. */
+  readonly onDidAsk = this.asked.event;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -97,6 +100,7 @@ export class Jobs implements vscode.Disposable, vscode.TextDocumentContentProvid
   dispose(): void {
     clearTimeout(this.timer);
     this.more.dispose();
+    this.asked.dispose();
   }
 
   private askSoon(ms: number): void {
@@ -127,6 +131,7 @@ export function activate(context: vscode.ExtensionContext, server: Server, conve
   const tell = (): void => {
     if (conversation.transcript.asksForPassword === asking) return;
     asking = !asking;
+    if (asking) jobs.asked.fire();
     void vscode.commands.executeCommand('setContext', 'copydesk.password', asking);
   };
   context.subscriptions.push(

@@ -3,6 +3,7 @@
 import { Window } from 'happy-dom';
 
 const window = new Window();
+const frames: (() => void)[] = [];
 Object.assign(globalThis, {
   window,
   document: window.document,
@@ -13,8 +14,11 @@ Object.assign(globalThis, {
       // Nothing has a size here.
     }
   },
-  requestAnimationFrame: (act: () => void) => {
-    act();
-    return 0;
-  },
+  requestAnimationFrame: (act: () => void) => frames.push(act),
+  cancelAnimationFrame: (id: number) => frames.splice(id - 1, 1, () => undefined),
 });
+
+/** Lets the frame come that was asked for. */
+export function nextFrame(): void {
+  for (const act of frames.splice(0)) act();
+}

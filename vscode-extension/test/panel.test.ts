@@ -1,4 +1,4 @@
-import './dom';
+import { nextFrame } from './dom';
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { test } from 'node:test';
@@ -113,9 +113,19 @@ test('streamed text and output arrive where they belong', () => {
     terminals: [{ id: 'x', command: 'ls', cwd: '/', text: 'one\n', cut: false }],
   });
   made.receive({ type: 'changes', changes: [{ type: 'append', id: 'a', text: 'lo' }, { type: 'output', id: 'x', text: 'two\n' }] });
+  nextFrame();
   assert.equal(element.querySelector('.agent')?.textContent, 'Hello');
   assert.equal(element.querySelector('.output')?.textContent, 'one\ntwo\n');
   assert.equal(element.querySelector('details.card')?.hasAttribute('open'), true);
+});
+
+test('when the turn is over, all that was said is there and is announced, without waiting for a frame', () => {
+  const header = { ...EMPTY.header, busy: true };
+  const { element, panel: made } = panel({ header, items: [{ kind: 'agent', id: 'a', text: 'Hel' }] });
+  made.receive({ type: 'changes', changes: [{ type: 'append', id: 'a', text: 'lo' }] });
+  made.receive({ type: 'header', header: { ...header, busy: false } });
+  assert.equal(element.querySelector('.agent')?.textContent, 'Hello');
+  assert.equal(element.querySelector('[role=status]')?.textContent, 'Finished. Hello');
 });
 
 test('an empty panel says what to do, a broken one what is wrong', () => {

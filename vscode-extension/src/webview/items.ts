@@ -32,6 +32,9 @@ export class TranscriptView {
   readonly element = h('div', { class: 'transcript', role: 'log', 'aria-label': 'Conversation', 'aria-live': 'off', tabindex: '0' });
   private readonly drawn = new Map<string, Drawn>();
   private readonly terminals = new Map<string, TerminalElement>();
+  /** Texts that have grown since they were drawn. */
+  private readonly grown = new Set<() => void>();
+  private frame = 0;
   private turn: HTMLElement | undefined;
   private turns = 0;
 
@@ -40,6 +43,7 @@ export class TranscriptView {
   clear(): void {
     this.element.replaceChildren();
     this.drawn.clear();
+    this.grown.clear();
     this.terminals.clear();
     this.turn = undefined;
     this.turns = 0;
@@ -99,8 +103,17 @@ export class TranscriptView {
     this.terminals.get(id)?.append(text);
   }
 
+  /** Draws what would else wait for the next frame, which a hidden page may never get. */
+  drawGrown(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    for (const draw of this.grown) draw();
+    this.grown.clear();
+  }
+
   /** The agent's text of the last turn, for the announcement that it is finished. */
   lastAnswer(): string {
+    this.drawGrown();
     return this.turn?.querySelector('.agent:last-of-type')?.textContent.slice(0, 500) ?? '';
   }
 
@@ -141,22 +154,20 @@ export class TranscriptView {
   private drawText(text: string, kind: 'agent' | 'thought'): Drawn {
     const view = new MarkdownView(this.actions);
     let whole = text;
-    let frame = 0;
-    view.set(whole);
+    const draw = (): void => view.set(whole);
+    draw();
     const element = h('div', { class: kind }, view.element);
     return {
       element,
       update: item => {
         if ('text' in item) whole = item.text;
-        view.set(whole);
+        draw();
       },
       append: more => {
         whole += more;
         // One parse a frame, however many pieces came.
-        frame ||= requestAnimationFrame(() => {
-          frame = 0;
-          view.set(whole);
-        });
+        this.grown.add(draw);
+        this.frame ||= requestAnimationFrame(() => this.drawGrown());
       },
     };
   }
