@@ -260,6 +260,7 @@ impl Backend {
         let params: ReviewResolveParams = parse(params)?;
         let ready = self.ready()?;
         let resolved = ready.editor.resolve(params).await?;
+        ready.sessions.follow_names(&ready.editor);
         ready.sessions.tell_decisions(resolved.told);
         reply(Ok(resolved.result))
     }
@@ -271,6 +272,7 @@ impl Backend {
             return reply(undone);
         }
         let undone = ready.editor.undo_decision(params).await?;
+        ready.sessions.follow_names(&ready.editor);
         ready.sessions.tell_decisions(undone.told);
         reply(Ok(undone.result))
     }

@@ -120,6 +120,8 @@ struct Untold {
     hunks: BTreeSet<Location>,
     /// Their hunks may be elsewhere.
     moved: BTreeSet<Location>,
+    /// Decisions and restores moved them, from where and to where; the agents are to know.
+    names: Vec<(Location, Location)>,
 }
 
 /// What the agent did to a file.
@@ -241,6 +243,11 @@ impl Review {
         Held { review: self.clone(), locations }
     }
 
+    /// Takes what decisions and restores moved, from where and to where.
+    pub fn take_names(&self) -> Vec<(Location, Location)> {
+        std::mem::take(&mut self.lock().untold.names)
+    }
+
     /// Nobody can tell whether an edit of ours is in a document that is held.
     pub fn unsure(&self, location: &Location) {
         if let Some(holding) = self.lock().held.get_mut(location) {
@@ -331,6 +338,7 @@ impl Held {
         let mut table = self.review.lock();
         table.goes_by(from, to);
         table.note_move(&self.review.0.vfs, from, to);
+        table.untold.names.push((from.clone(), to.clone()));
     }
 
     /// The edit failed, or nobody can tell: then what came since may be the person's or a part of ours.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use agent::export;
 use agent::options;
 use agent::provider;
-use agent::session::{Delivery, Prompt, Session, new_id};
+use agent::session::{Delivery, Passage, Prompt, Session, new_id};
 use agent::world::World;
 use protocol::{
     ExportParams, ExportResult, PermissionListResult, PermissionRemoveParams, RememberedRule,
@@ -95,7 +95,8 @@ impl Sessions {
         if let Some(key) = key {
             self.lock().prompts.insert(key, message.clone());
         }
-        session.prompt(Prompt { id: message.clone(), content: params.prompt, delivery });
+        let passages = passages(&params.prompt);
+        session.prompt(Prompt { id: message.clone(), content: params.prompt, delivery, passages });
         Ok(acp::PromptResponse::new(message))
     }
 
@@ -303,6 +304,15 @@ impl Sessions {
         }
     }
 
+    /// What the agents have seen of files is seen of them under the names they have since a decision or a restore.
+    pub fn follow_names(&self, editor: &crate::apply::LspEditor) {
+        let moves = editor.take_names();
+        let table = self.lock();
+        for session in table.open.values().chain(&table.own) {
+            moves.iter().for_each(|(from, to)| session.shared.seen.moved(&[(from, to)]));
+        }
+    }
+
     /// Writes a page of the pending changes.
     pub fn review_page(&self, files: &[protocol::ReviewFile]) -> Result<PathBuf, RpcError> {
         let failed = |reason: String| RpcError::failed("invalid", reason);
@@ -350,6 +360,20 @@ fn unknown(id: &str) -> RpcError {
 
 fn meta(meta: Option<&acp::Meta>, key: &str) -> Option<String> {
     meta?.get("copydesk")?.get(key)?.as_str().map(str::to_string)
+}
+
+/// The texts of files that a prompt carries.
+fn passages(prompt: &[acp::ContentBlock]) -> Vec<Passage> {
+    let texts = prompt.iter().filter_map(|block| match block {
+        acp::ContentBlock::Resource(it) => match &it.resource {
+            acp::EmbeddedResourceResource::TextResourceContents(it) => {
+                Some(Passage { location: crate::lsp::location(&it.uri), text: it.text.clone() })
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    texts.collect()
 }
 
 /// A value's text on the wire.

@@ -77,6 +77,9 @@ fn a_call_waits_for_all_its_hunks_and_tells_what_became_of_them() {
     }
     let body = requests[2].body.to_string();
     assert_eq!(body.matches("not that loud").count(), 1, "told once: {body}");
+    // The decision is made and the file is saved.
+    assert!(!result.contains("once the person accepts"), "{result}");
+    assert_eq!(workspace.read("a.txt"), "ONE\ntwo\nthree\nfour\nfive\n");
     assert_eq!(editor.text("a.txt"), "ONE\ntwo\nthree\nfour\nfive\n");
     session.wait_card("edit", "completed");
 }

@@ -124,6 +124,26 @@ fn a_lying_editor_moves_what_it_has_open() {
 }
 
 #[test]
+fn what_was_read_of_a_file_is_known_under_the_name_it_gets_back() {
+    let workspace = Workspace::new(&[("a.txt", "one\ntwo\nthree\n")]);
+    let editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    let edit = |path: &str, old: &str, new: &str| {
+        let input = json!({ "file_path": path, "old_string": old, "new_string": new });
+        session.tool("Edit", input)
+    };
+    session.tool("Read", json!({ "file_path": "a.txt" })).ok();
+    session.tool("ApplyPatch", patch(BODY)).ok();
+    let rejected = resolve(&editor, "reject", json!([{ "all": true }]));
+    // The lines that are as they were read, not those that the person brought back.
+    edit("a.txt", "three", "THREE").ok();
+    assert!(edit("a.txt", "two", "2").err().contains("2\ttwo"));
+    resolve(&editor, "reject", json!([{ "all": true }]));
+    undo(&editor, &rejected);
+    edit("sub/c.txt", "one", "ONE").ok();
+}
+
+#[test]
 fn unsaved_text_stays_where_it_is() {
     let workspace = Workspace::new(&[("a.txt", BEFORE)]);
     let editor = Editor::open(&workspace, &automatic());

@@ -205,6 +205,24 @@ fn always_allowed_is_not_asked_again_and_can_be_taken_back() {
 }
 
 #[test]
+fn a_move_that_is_always_allowed_covers_both_names() {
+    let (_workspace, editor) = desk(&json!({}));
+    editor.permit(Answer::Option("allow_always"));
+    let session = editor.session();
+    let moved = |from: &str, to: &str| {
+        let patch = format!("*** Update File: {from}\n*** Move to: {to}\n");
+        let patch = json!({ "patch": format!("*** Begin Patch\n{patch}*** End Patch\n") });
+        session.tool("ApplyPatch", patch).ok();
+    };
+    session.tool("Read", json!({ "file_path": "a.txt" })).ok();
+    moved("a.txt", "b.txt");
+    moved("b.txt", "a.txt");
+    assert_eq!(editor.asked(ASKED).len(), 1);
+    let rules = editor.request("copydesk/permission/list", json!({}))["rules"].to_string();
+    assert!(rules.contains("Edit(/a.txt)") && rules.contains("Edit(/b.txt)"), "{rules}");
+}
+
+#[test]
 fn always_is_never_offered_for_interpreters() {
     for command in
         ["python3 -c 'print(1)'", "sh -c 'touch made'", "sudo touch made", "npx anything"]

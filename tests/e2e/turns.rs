@@ -127,6 +127,32 @@ fn the_persons_prompt_is_in_the_session_and_reaches_the_model() {
 }
 
 #[test]
+fn text_of_a_file_in_a_prompt_counts_as_read() {
+    let text = "one\ntwo\nthree\nfour\n";
+    let workspace = Workspace::new(&[("a.txt", text), ("b.txt", text)]);
+    let edit = |path: &str, old: &str| {
+        Step::call("Edit", json!({ "file_path": path, "old_string": old, "new_string": "new" }))
+    };
+    let steps = [edit("a.txt", "one"), edit("b.txt", "three"), edit("b.txt", "four")];
+    let model = Model::new(steps.into_iter().chain([Step::text("done")]));
+    let editor = Editor::open(&workspace, &model.settings_with(&json!({ "mode": "auto" })));
+    let session = editor.session();
+    let resource = |path: &str, text: &str| {
+        let resource = json!({ "uri": editor.uri(path), "text": text, "mimeType": "text/plain" });
+        json!({ "type": "resource", "resource": resource })
+    };
+    let prompt = json!([resource("a.txt", text), resource("b.txt", "two\nthree")]);
+    let mark = editor.mark();
+    let params = json!({ "sessionId": session.id, "prompt": prompt });
+    editor.request("session/prompt", params);
+    session.until_idle(mark);
+    let results = model.results();
+    assert!(results[2].contains("Lines 4-4 of b.txt were not read yet"), "{results:?}");
+    assert_eq!(workspace.read("a.txt"), text.replace("one", "new"));
+    assert_eq!(workspace.read("b.txt"), text.replace("three", "new"));
+}
+
+#[test]
 fn the_beginning_of_the_prompt_stays_the_same_bytes() {
     let workspace = Workspace::new(&[("a.txt", "x\n")]);
     let model = Model::new([

@@ -752,7 +752,7 @@ export interface MetaKeys {
   omitted?: number | null;
   /** On the offer to save files before a command: their names. */
   files?: string[] | null;
-  /** On a permission option: the rule it would remember. On the answer's outcome: the rule to remember instead. */
+  /** On a permission option: the rule it would remember, or several. On the answer's outcome: the rule to remember instead. */
   rule?: string | null;
   /** On the answer's outcome, with any option: what the person says to the model. */
   feedback?: string | null;

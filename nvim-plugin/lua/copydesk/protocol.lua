@@ -617,7 +617,7 @@
 ---@field cut? boolean|vim.NIL On a hunk of `copydesk/review/didChange`: its texts are only their beginnings.
 ---@field omitted? number|vim.NIL On a file of `copydesk/review/didChange`: how many hunks it has beside those listed.
 ---@field files? string[]|vim.NIL On the offer to save files before a command: their names.
----@field rule? string|vim.NIL On a permission option: the rule it would remember. On the answer's outcome: the rule to remember instead.
+---@field rule? string|vim.NIL On a permission option: the rule it would remember, or several. On the answer's outcome: the rule to remember instead.
 ---@field feedback? string|vim.NIL On the answer's outcome, with any option: what the person says to the model.
 ---@field input? any On the answer's outcome: the whole changed input of the tool; it is judged again.
 ---@field delivery? string|vim.NIL On the parameters of `session/prompt`: `queue` (default) waits for the running turn, `steer` joins it at its next model request, `interrupt` cancels it first.

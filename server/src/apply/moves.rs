@@ -15,10 +15,10 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use vfs::{DiskOp, Image, Location, Snapshot, Undo};
 
-use super::Parts;
 use super::document::{Landed, check_encodable, rebased, stale};
 use super::standing::PENDING_THERE;
 use super::transaction::{MAX_KEPT, Step, refused};
+use super::{LspEditor, Parts};
 use crate::review::lines::{self, Told};
 use crate::review::places::LIES_ELSEWHERE;
 
@@ -56,6 +56,13 @@ pub enum Edited {
     Document(Box<Landed>),
     /// The editor shows no document of that name, and it changed on disk.
     Disk(Undo),
+}
+
+impl LspEditor {
+    /// Takes what decisions and restores moved, from where and to where.
+    pub fn take_names(&self) -> Vec<(Location, Location)> {
+        self.0.review.take_names()
+    }
 }
 
 impl Parts {

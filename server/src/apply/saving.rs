@@ -22,6 +22,13 @@ pub struct Before {
     pub write_back: WriteBack,
 }
 
+/// Why an edited buffer is not saved.
+enum Reason {
+    /// The person has not accepted the edit yet.
+    Undecided,
+    Other(&'static str),
+}
+
 impl Parts {
     pub(super) async fn save(&self, locations: &[Location]) -> Vec<Saved> {
         let unsaved: Vec<&Location> = locations.iter().filter(|it| self.is_unsaved(it)).collect();
@@ -56,7 +63,10 @@ impl Parts {
     ) -> Kept {
         let policy = *self.save_policy.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(reason) = self.reason_not_to_save(location, before, approval, policy) {
-            return Kept::Buffer { reason: reason.to_owned() };
+            return match reason {
+                Reason::Undecided => Kept::Undecided,
+                Reason::Other(reason) => Kept::Buffer { reason: reason.to_owned() },
+            };
         }
         match self.request_save(&[location]).await.pop() {
             Some(Saved::Yes) => Kept::Disk,
@@ -71,33 +81,35 @@ impl Parts {
         before: Before,
         approval: Approval,
         policy: SavePolicy,
-    ) -> Option<&'static str> {
+    ) -> Option<Reason> {
         if matches!(location, Location::Virtual(_)) {
-            return Some("the document has no file");
+            return Some(Reason::Other("the document has no file"));
         }
         match before.dirty {
-            Dirty::Person => return Some("the buffer holds unsaved text of the person's"),
+            Dirty::Person => {
+                return Some(Reason::Other("the buffer holds unsaved text of the person's"));
+            }
             Dirty::Ours if policy == SavePolicy::IfWasClean => {
-                return Some("earlier edits in the buffer are not saved yet");
+                return Some(Reason::Other("earlier edits in the buffer are not saved yet"));
             }
             Dirty::Ours | Dirty::Clean => {}
         }
-        match (policy, approval) {
-            (SavePolicy::Never, _) => return Some("edits.save is \"never\""),
-            (SavePolicy::IfWasClean, Approval::Policy) => {
-                return Some("it is saved once the person accepts it");
-            }
-            (SavePolicy::IfWasClean, Approval::Person) | (SavePolicy::Always, _) => {}
+        if policy == SavePolicy::Never {
+            return Some(Reason::Other("edits.save is \"never\""));
+        }
+        // Not even later.
+        if let Some(fault) = write_back_fault(before.write_back) {
+            return Some(Reason::Other(fault));
+        }
+        if !self.client.saves() {
+            return Some(Reason::Other("this editor does not save on request"));
+        }
+        if (policy, approval) == (SavePolicy::IfWasClean, Approval::Policy) {
+            return Some(Reason::Undecided);
         }
         let typed_meanwhile =
             self.vfs.document(location).is_none_or(|now| now.dirty == Dirty::Person);
-        if typed_meanwhile {
-            return Some("the person is typing in it");
-        }
-        if let Some(fault) = write_back_fault(before.write_back) {
-            return Some(fault);
-        }
-        (!self.client.saves()).then_some("this editor does not save on request")
+        typed_meanwhile.then_some(Reason::Other("the person is typing in it"))
     }
 
     fn is_unsaved(&self, location: &Location) -> bool {

@@ -279,7 +279,7 @@ fn kept(applied: &Result<Applied, ApplyError>, at: usize) -> Kept {
 }
 
 fn is_unsaved(kept: &Kept) -> bool {
-    matches!(kept, Kept::Buffer { .. })
+    matches!(kept, Kept::Buffer { .. } | Kept::Undecided)
 }
 
 #[tokio::test]

@@ -56,6 +56,7 @@ impl Deciding {
             expected_rev: None,
         };
         let resolved = self.editor.resolve(params).await?;
+        sessions.follow_names(&self.editor);
         sessions.tell_decisions(resolved.told);
         let result = resolved.result;
         if !result.resolved.is_empty() {
@@ -74,6 +75,7 @@ impl Deciding {
         let undo_token =
             last.ok_or_else(|| RpcError::failed("not-found", "there is no decision to undo"))?;
         let undone = self.editor.undo_decision(ReviewUndoParams { undo_token }).await?;
+        sessions.follow_names(&self.editor);
         sessions.tell_decisions(undone.told);
         Ok(())
     }

@@ -95,6 +95,7 @@ pub async fn turn(terminal: &Terminal, session: &Session, prompt: String) -> Exi
         id: new_id("message"),
         content: vec![ContentBlock::from(prompt)],
         delivery: Delivery::Queue,
+        passages: Vec::new(),
     });
     let reason = tokio::select! {
         reason = ended.wait_for(Option::is_some) => reason.ok().and_then(|it| it.clone()),

@@ -66,7 +66,9 @@ impl Sessions {
         let open: Vec<Session> = self.lock().open.values().cloned().collect();
         let session = open.into_iter().find(|it| it.shared.recorder.timeline().find(&id).is_some());
         let session = session.ok_or_else(|| unknown_prompt(&id))?;
-        self.take_back(editor, session, id, Scope::Files, run).await
+        let restored = self.take_back(editor, session, id, Scope::Files, run).await;
+        self.follow_names(editor);
+        restored
     }
 
     /// `copydesk/session/rewind`.
@@ -87,7 +89,9 @@ impl Sessions {
         };
         let run = if params.dry_run { Run::Dry } else { Run::Real };
         let session = self.session(&params.session_id)?;
-        self.take_back(editor, session, params.message_id, scope, run).await
+        let rewound = self.take_back(editor, session, params.message_id, scope, run).await;
+        self.follow_names(editor);
+        rewound
     }
 
     /// `copydesk/session/fork`.
@@ -128,7 +132,9 @@ impl Sessions {
     ) -> Option<Result<ReviewUndoResult, RpcError>> {
         let (session, number) = params.undo_token.rsplit_once('/')?;
         let number: u64 = number.parse().ok()?;
-        Some(self.undo_rewind_of(editor, session, number).await)
+        let undone = self.undo_rewind_of(editor, session, number).await;
+        self.follow_names(editor);
+        Some(undone)
     }
 
     async fn undo_rewind_of(

@@ -30,8 +30,8 @@ pub struct Question {
     pub card: ToolCallUpdate,
     /// The command, where it is about one.
     pub command: Option<CommandAccess>,
-    /// The rule that "always" adds.
-    pub suggestion: Option<String>,
+    /// The rules that "always" adds.
+    pub suggestion: Vec<String>,
     /// What is offered.
     pub offer: Offer,
 }
@@ -67,8 +67,8 @@ pub enum Permission {
     Allowed { extras: Extras },
     /// Do not; with words for the model.
     Rejected { feedback: Option<String> },
-    /// Nobody is there; the rule that would have let it through.
-    Nobody { rule: Option<String> },
+    /// Nobody is there; the rules that would have let it through.
+    Nobody { rules: Vec<String> },
     /// The turn was cancelled.
     Cancelled,
 }
@@ -92,7 +92,7 @@ pub async fn permission(
     let answer = put(shared, request, cancel).await;
     match answer {
         Answer::Cancelled => Permission::Cancelled,
-        Answer::Nobody => Permission::Nobody { rule: suggestion },
+        Answer::Nobody => Permission::Nobody { rules: suggestion },
         Answer::Selected { option, extras } => selected(shared, &option, extras, suggestion),
     }
 }
@@ -160,11 +160,13 @@ fn selected(
     shared: &Arc<Shared>,
     option: &str,
     extras: Extras,
-    suggestion: Option<String>,
+    suggestion: Vec<String>,
 ) -> Permission {
     // Without a suggestion "always" was not offered.
-    let offered = suggestion.is_some();
-    let remembered = extras.rule.clone().or(suggestion);
+    let offered = !suggestion.is_empty();
+    // Said back as it was offered, or changed into another one.
+    let changed = extras.rule.clone().filter(|it| *it != shown(&suggestion));
+    let remembered = changed.map_or(suggestion, |it| vec![it]);
     match option {
         ALLOW_ALWAYS if offered => {
             remember(shared, remembered, Decision::Allow);
@@ -180,12 +182,18 @@ fn selected(
     }
 }
 
-fn remember(shared: &Arc<Shared>, rule: Option<String>, decision: Decision) {
-    let Some(text) = rule else { return };
-    match Rule::parse(&text, decision, "session") {
-        Ok(rule) => shared.remember(rule),
-        Err(err) => tracing::warn!("the rule to remember was not understood: {err}"),
+fn remember(shared: &Arc<Shared>, rules: Vec<String>, decision: Decision) {
+    for text in rules {
+        match Rule::parse(&text, decision, "session") {
+            Ok(rule) => shared.remember(rule),
+            Err(err) => tracing::warn!("the rule to remember was not understood: {err}"),
+        }
     }
+}
+
+/// Rules as an option carries them.
+fn shown(rules: &[String]) -> String {
+    rules.join(", ")
 }
 
 fn request(shared: &Arc<Shared>, question: Question) -> RequestPermissionRequest {
@@ -204,12 +212,13 @@ fn request(shared: &Arc<Shared>, question: Question) -> RequestPermissionRequest
     };
     let [once, always, reject, never] = question.offer.words();
     let mut options = vec![option(ALLOW_ONCE, once, PermissionOptionKind::AllowOnce)];
-    if let Some(rule) = &question.suggestion {
+    let rule = shown(&question.suggestion);
+    if !rule.is_empty() {
         let always = option(ALLOW_ALWAYS, always, PermissionOptionKind::AllowAlways);
         options.push(always.meta(copydesk(json!({ "rule": rule }))));
     }
     options.push(option(REJECT_ONCE, reject, PermissionOptionKind::RejectOnce));
-    if let Some(rule) = &question.suggestion {
+    if !rule.is_empty() {
         let never = option(REJECT_ALWAYS, never, PermissionOptionKind::RejectAlways);
         options.push(never.meta(copydesk(json!({ "rule": rule }))));
     }

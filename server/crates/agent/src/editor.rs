@@ -228,6 +228,8 @@ pub enum Kept {
     Disk,
     /// In the editor's buffer, unsaved, for this reason.
     Buffer { reason: String },
+    /// In the editor's buffer, which is saved once the person accepts the change.
+    Undecided,
     /// On disk under its new name; the editor still shows the old one.
     OldName,
 }

@@ -27,7 +27,8 @@ use crate::sandbox::{self, Stopped};
 use crate::session::Shared;
 use crate::settings::ReviewPolicy;
 use crate::tool::{
-    Access, Call, Caller, CommandAccess, Confined, Content, Cx, Entry, Failure, Form, Output, Sees,
+    Access, Call, Caller, CommandAccess, Confined, Content, Cx, Entry, Failure, Form, Output,
+    Review, Sees,
 };
 use crate::tools;
 use crate::unsaved;
@@ -219,7 +220,8 @@ async fn permitted(
     let decisions =
         waits.then(|| shared.world.editor.follow_review(&shared.id, &request.id)).flatten();
     let confined = sandbox::at_first(shared, access.command.as_ref());
-    let cx = Cx { confined, ..context(shared, &request, approval, cancel) };
+    let review = if decisions.is_some() { Review::First } else { Review::Whenever };
+    let cx = Cx { confined, review, ..context(shared, &request, approval, cancel) };
     let running = async {
         let output = call.run(&cx).await?;
         match &access.command {
@@ -341,9 +343,9 @@ async fn judged(
             &id,
             "rejected by the person. Nothing was done. Ask what they want instead, or go on without it.",
         )),
-        Permission::Nobody { rule } => {
+        Permission::Nobody { rules } => {
             let trusted = shared.world.may_run_unasked();
-            let hint = match rule {
+            let hint = match (!rules.is_empty()).then(|| rules.join("` and `")) {
                 Some(rule) if trusted => {
                     format!("Add the permission rule `{rule}`, or run in another mode.")
                 }
@@ -388,7 +390,7 @@ struct Subject<'a> {
     access: &'a Access,
     preview: Vec<ToolCallContent>,
     reason: String,
-    suggestion: Option<String>,
+    suggestion: Vec<String>,
 }
 
 async fn permission_of(
@@ -497,6 +499,7 @@ fn context(
         dialect: request.dialect,
         sees: request.sees,
         confined: Confined::AsConfigured,
+        review: Review::Whenever,
         cancel: cancel.clone(),
     }
 }

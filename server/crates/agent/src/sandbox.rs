@@ -152,8 +152,9 @@ pub async fn offer(
             "The person did not let it run outside the sandbox. Do without, or ask what they want."
                 .into()
         }
-        Permission::Nobody { rule } => {
-            let rule = rule.map(|it| format!("; the rule `{it}` would")).unwrap_or_default();
+        Permission::Nobody { rules } => {
+            let rule =
+                rules.first().map(|it| format!("; the rule `{it}` would")).unwrap_or_default();
             format!("Nobody is there to let it run outside the sandbox{rule}.")
         }
         Permission::Cancelled => return Err(Failure::Cancelled),

@@ -66,6 +66,21 @@ impl Seen {
         self.show(location, text, 0..text.len_bytes());
     }
 
+    /// Records that a piece of this text was shown, wherever that is; nothing where it is in there no more, or
+    /// in several places.
+    pub fn show_passage(&self, location: &Location, text: &Rope, passage: &str) {
+        let whole = text.to_string();
+        let mut found = whole.match_indices(passage);
+        let (Some((start, _)), None, false) = (found.next(), found.next(), passage.is_empty())
+        else {
+            return;
+        };
+        let end = start + passage.len();
+        let rest = whole.get(end..).unwrap_or_default();
+        let ending = ["\r\n", "\n"].into_iter().find(|it| rest.starts_with(it));
+        self.show(location, text, start..end + ending.map_or(0, str::len));
+    }
+
     /// Records an edit of the session's own: what was seen stays seen, and so is what was written.
     pub fn edited(&self, location: &Location, before: &Rope, after: &Rope, changes: &ChangeSet) {
         let mut views = self.lock();

@@ -109,6 +109,17 @@ pub struct Prompt {
     pub content: Vec<ContentBlock>,
     /// When it is delivered.
     pub delivery: Delivery,
+    /// Texts of files that are in it.
+    pub passages: Vec<Passage>,
+}
+
+/// A text of a file that is in a prompt, all of it or a part.
+#[derive(Clone, Debug)]
+pub struct Passage {
+    /// The file.
+    pub location: Location,
+    /// The text.
+    pub text: String,
 }
 
 /// When a prompt that arrives during a turn is delivered.
@@ -208,7 +219,8 @@ impl Session {
     /// Tells the agent something between turns: with its next request, or by a turn of its own.
     pub fn tell(&self, text: String) {
         let content = vec![ContentBlock::from(text)];
-        let prompt = Prompt { id: new_id("note"), content, delivery: Delivery::Steer };
+        let prompt =
+            Prompt { id: new_id("note"), content, delivery: Delivery::Steer, passages: Vec::new() };
         self.shared.lock().mail.prompts.push_back(prompt);
         self.shared.wake.notify_one();
     }

@@ -308,7 +308,12 @@ impl Desk {
 
     pub fn prompt(&self, text: &str, delivery: Delivery) {
         let content = vec![acp::ContentBlock::from(text.to_string())];
-        self.session.prompt(Prompt { id: format!("p-{text}"), content, delivery });
+        self.session.prompt(Prompt {
+            id: format!("p-{text}"),
+            content,
+            delivery,
+            passages: Vec::new(),
+        });
     }
 
     /// How many turns have ended.

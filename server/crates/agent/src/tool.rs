@@ -258,8 +258,19 @@ pub struct Cx {
     pub sees: Sees,
     /// Whether its command is confined.
     pub confined: Confined,
+    /// When the person decides on what it changes.
+    pub review: Review,
     /// Ends the call.
     pub cancel: CancellationToken,
+}
+
+/// When the person decides on what a call changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Review {
+    /// Before the call ends, whose result then says what they decided.
+    First,
+    /// At any time.
+    Whenever,
 }
 
 /// Whether a call's command is confined.

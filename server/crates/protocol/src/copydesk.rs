@@ -108,7 +108,7 @@ pub struct MetaKeys {
     pub omitted: Option<u64>,
     /// On the offer to save files before a command: their names.
     pub files: Option<Vec<String>>,
-    /// On a permission option: the rule it would remember. On the answer's outcome: the rule to
+    /// On a permission option: the rule it would remember, or several. On the answer's outcome: the rule to
     /// remember instead.
     pub rule: Option<String>,
     /// On the answer's outcome, with any option: what the person says to the model.

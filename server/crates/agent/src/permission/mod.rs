@@ -8,6 +8,7 @@
 mod rules;
 pub mod shell;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use exec::Grammar;
@@ -23,8 +24,8 @@ pub use rules::{Decision, Rule, RuleError, Rules, Touch};
 pub enum Verdict {
     /// It runs.
     Allow,
-    /// The person is asked, for this reason; `suggestion` is the rule that "always" would add.
-    Ask { reason: String, suggestion: Option<String> },
+    /// The person is asked, for this reason; `suggestion` are the rules that "always" would add.
+    Ask { reason: String, suggestion: Vec<String> },
     /// It does not run; the text names the rule.
     Deny { reason: String },
 }
@@ -59,7 +60,7 @@ pub fn decide(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -
     match verdict {
         // A rule for one file would not let the command through.
         Verdict::Ask { reason, .. } if access.command.is_some() && !access.writes.is_empty() => {
-            Verdict::Ask { reason, suggestion: None }
+            Verdict::Ask { reason, suggestion: Vec::new() }
         }
         other => other,
     }
@@ -76,14 +77,17 @@ pub fn decide_outside(script: &str, grammar: Grammar, policy: &Policy<'_>) -> Ve
     let granted = policy.rules.of_session();
     let rules = if policy.trusted { policy.rules } else { &granted };
     if let Some(rule) = rules.outside(Decision::Ask, script, grammar) {
-        return Verdict::Ask { reason: format!("the rule `{rule}` asks"), suggestion: None };
+        return Verdict::Ask { reason: format!("the rule `{rule}` asks"), suggestion: Vec::new() };
     }
     if rules.outside(Decision::Allow, script, grammar).is_some() {
         return Verdict::Allow;
     }
     Verdict::Ask {
         reason: "the sandbox stopped it".into(),
-        suggestion: shell::suggestion(script, grammar).map(|it| format!("Unsandboxed({it})")),
+        suggestion: shell::suggestion(script, grammar)
+            .map(|it| format!("Unsandboxed({it})"))
+            .into_iter()
+            .collect(),
     }
 }
 
@@ -143,7 +147,7 @@ fn forbidden(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) ->
 
 fn rule_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
     let rule = policy.rules.find(Decision::Ask, tool, access, place)?;
-    Some(Verdict::Ask { reason: format!("the rule `{rule}` asks"), suggestion: None })
+    Some(Verdict::Ask { reason: format!("the rule `{rule}` asks"), suggestion: Vec::new() })
 }
 
 fn read_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
@@ -156,48 +160,49 @@ fn read_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> 
     let pattern = first_path(outside).map(|it| format!("Read({})", rules::absolute_pattern(it)));
     Some(Verdict::Ask {
         reason: format!("{} lies outside the workspace", outside.location),
-        suggestion: pattern,
+        suggestion: pattern.into_iter().collect(),
     })
 }
 
 fn write_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
-    access.writes.iter().find_map(|target| write_ask_one(tool, target, place, policy))
+    let asks: Vec<(String, Option<String>)> =
+        access.writes.iter().filter_map(|it| write_ask_one(tool, it, place, policy)).collect();
+    let rules: Option<BTreeSet<String>> = asks.iter().map(|(_, rule)| rule.clone()).collect();
+    let (reason, _) = asks.into_iter().next()?;
+    // One that covers a part of the call would not save the question the next time.
+    let suggestion = rules.into_iter().flatten().collect();
+    Some(Verdict::Ask { reason, suggestion })
 }
 
+/// Why the person is asked before a file is written, and the rule that would save the question.
 fn write_ask_one(
     tool: &str,
     target: &Target,
     place: &Place,
     policy: &Policy<'_>,
-) -> Option<Verdict> {
+) -> Option<(String, Option<String>)> {
     if policy.mode == Mode::Plan {
         return None;
     }
     if target.paths().into_iter().any(|it| is_power_file(it, place)) {
-        return Some(Verdict::Ask {
-            reason: format!(
-                "{} decides what may run or what the agent is told, or is part of a repository's own data",
-                target.location
-            ),
-            suggestion: None,
-        });
+        let reason = format!(
+            "{} decides what may run or what the agent is told, or is part of a repository's own data",
+            target.location
+        );
+        return Some((reason, None));
     }
     if policy.rules.allows_write(tool, target, place) {
         return None;
     }
     let pattern = first_path(target).map(|it| format!("Edit({})", rules::pattern_for(it, place)));
     if !target.inside {
-        return Some(Verdict::Ask {
-            reason: format!("{} lies outside the workspace", target.location),
-            suggestion: pattern,
-        });
+        return Some((format!("{} lies outside the workspace", target.location), pattern));
     }
     match policy.mode {
         Mode::Edit | Mode::Auto if policy.trusted => None,
-        Mode::Edit | Mode::Auto | Mode::Ask | Mode::Plan => Some(Verdict::Ask {
-            reason: format!("{} is changed", target.location),
-            suggestion: pattern,
-        }),
+        Mode::Edit | Mode::Auto | Mode::Ask | Mode::Plan => {
+            Some((format!("{} is changed", target.location), pattern))
+        }
     }
 }
 
@@ -207,13 +212,13 @@ fn command_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) 
     if let Some(path) = shell::sensitive_argument(&command.script, place) {
         return Some(Verdict::Ask {
             reason: format!("the command names {path}, which may hold secrets"),
-            suggestion: None,
+            suggestion: Vec::new(),
         });
     }
     if let Some(path) = shell::power_argument(&command.script, place) {
         return Some(Verdict::Ask {
             reason: format!("the command may write {path}"),
-            suggestion: None,
+            suggestion: Vec::new(),
         });
     }
     let known = policy.trusted && only_reads(command, place);
@@ -225,15 +230,15 @@ fn command_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) 
     Some(match &command.form {
         Form::Command => Verdict::Ask {
             reason: "a command is run".into(),
-            suggestion: suggestion().map(|it| format!("Bash({it})")),
+            suggestion: suggestion().map(|it| format!("Bash({it})")).into_iter().collect(),
         },
         Form::Program => Verdict::Ask {
             reason: "a program is started that goes on".into(),
-            suggestion: suggestion().map(|it| format!("{tool}({it})")),
+            suggestion: suggestion().map(|it| format!("{tool}({it})")).into_iter().collect(),
         },
         Form::Typed { terminal } => Verdict::Ask {
             reason: format!("this is typed into {terminal}"),
-            suggestion: Some(format!("{tool}({terminal})")),
+            suggestion: vec![format!("{tool}({terminal})")],
         },
     })
 }

@@ -459,9 +459,10 @@ fn a_suggested_path_covers_that_path_alone() {
         "OUT/a*",
     ] {
         let write = format!("write {path}");
-        let Verdict::Ask { suggestion: Some(rule), .. } = verdict("ask", "", &write) else {
-            panic!("{path} suggests nothing")
+        let Verdict::Ask { suggestion, .. } = verdict("ask", "", &write) else {
+            panic!("{path} is not asked")
         };
+        let rule = suggestion.first().unwrap_or_else(|| panic!("{path} suggests nothing"));
         let allow = format!("allow {rule}");
         check(
             "ask",
@@ -469,6 +470,21 @@ fn a_suggested_path_covers_that_path_alone() {
             &[(&write, "allow"), ("write src/other", "ask"), ("write OUT/ab", "ask")],
         );
     }
+}
+
+#[test]
+fn what_is_suggested_for_several_files_covers_each() {
+    let suggested = |rules: &str, call: &str| match verdict("ask", rules, call) {
+        Verdict::Ask { suggestion, .. } => suggestion,
+        other => panic!("{other:?}"),
+    };
+    let both = ["Edit(/a.txt)", "Edit(/src/b.txt)"];
+    let call = "multi src/b.txt, a.txt";
+    assert_eq!(suggested("", call), both);
+    check("ask", &both.map(|it| format!("allow {it}")).join(";"), &[(call, "allow")]);
+    assert_eq!(suggested("allow Edit(/a.txt)", call), [both[1]]);
+    // Always would save no question.
+    assert_eq!(suggested("", "multi a.txt, .copydesk/config.toml"), [""; 0]);
 }
 
 #[test]

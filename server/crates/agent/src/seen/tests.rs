@@ -36,6 +36,25 @@ fn changed(first: usize, last: usize) -> Sight {
 }
 
 #[test]
+fn a_passage_is_seen_where_it_is_in_the_text_once() {
+    #[track_caller]
+    fn check(passage: &str, wanted: (usize, usize), expected: Sight) {
+        let (seen, text) = (Seen::default(), "one\ntwo\nthree\r\nfour\ntwo\n");
+        seen.show_passage(&file(), &Rope::from_str(text), passage);
+        let sight = seen.check(&file(), &Rope::from_str(text), lines(text, wanted.0, wanted.1));
+        assert_eq!(sight, expected, "{passage:?}");
+    }
+    check("one\ntwo\nthree\r\nfour\ntwo\n", (1, 5), Sight::Fresh);
+    check("one\ntwo", (1, 2), Sight::Fresh);
+    check("one\ntwo", (3, 3), unseen(3, 3));
+    check("three", (3, 3), Sight::Fresh);
+    check("ne\ntwo\n", (1, 1), unseen(1, 1));
+    check("two\n", (2, 2), Sight::Never);
+    check("other", (1, 1), Sight::Never);
+    check("", (1, 1), Sight::Never);
+}
+
+#[test]
 fn only_what_was_shown_may_be_edited() {
     check(TEXT, &[], TEXT, (1, 1), Sight::Never);
     check(TEXT, &[(1, 5)], TEXT, (1, 5), Sight::Fresh);

@@ -11,7 +11,7 @@ use llm::{Message, Part, Role};
 use protocol::acp::{Meta, SessionInfoUpdate, SessionUpdate};
 use serde_json::json;
 
-use super::{Prompt, Shared, new_id};
+use super::{Passage, Prompt, Shared, new_id};
 use crate::conversation::{cut_off, is_untouched, put_back};
 use crate::store::Record;
 use crate::timeline::{Checkpoint, Mark, Rewind};
@@ -49,6 +49,11 @@ impl Shared {
     /// A prompt is given to the model now: the state before it is a checkpoint. Prompts that were
     /// never shown are none of the person's.
     pub fn delivered(&self, prompt: &Prompt) {
+        for Passage { location, text } in &prompt.passages {
+            if let Ok(now) = self.world.vfs.snapshot(location) {
+                self.seen.show_passage(location, &now.rope, text);
+            }
+        }
         if !self.transcript.has_prompt(&prompt.id) {
             return;
         }

@@ -258,7 +258,7 @@ fn told(cx: &Cx, done: &[Done], problems: &[String], mut remarks: Vec<String>) -
                 format!("M {shown} (moved from {from}, +{added} −{removed})")
             }
         });
-        remarks.extend(one.unsaved().map(|it| format!("{shown}: {it}")));
+        remarks.extend(one.unsaved(cx).map(|it| format!("{shown}: {it}")));
         names.push(shown);
     }
     let part = if problems.is_empty() { "" } else { " in part" };

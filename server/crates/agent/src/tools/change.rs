@@ -11,7 +11,7 @@ use vfs::{Location, ReadError, Snapshot};
 use crate::cards::{self, Operation};
 use crate::editor::{AppliedFile, ApplyError, FileOp, Kept, Transaction};
 use crate::seen::Sight;
-use crate::tool::{Caller, Cx, Failure, Output};
+use crate::tool::{Caller, Cx, Failure, Output, Review};
 use crate::tools::{numbering, read};
 
 /// Lines a refusal shows at most.
@@ -182,9 +182,15 @@ impl Done {
     }
 
     /// Where the text is when it is not on disk, as a sentence.
-    pub fn unsaved(&self) -> Option<String> {
+    pub fn unsaved(&self, cx: &Cx) -> Option<String> {
         match &self.file.kept {
             Kept::Disk => None,
+            // What becomes of it is said when the call ends.
+            Kept::Undecided if cx.review == Review::First => None,
+            Kept::Undecided => Some(
+                "It is in the editor's buffer, not saved: it is saved once the person accepts it."
+                    .to_owned(),
+            ),
             Kept::Buffer { reason } => {
                 Some(format!("It is in the editor's buffer, not saved: {reason}."))
             }
@@ -523,7 +529,7 @@ fn told(cx: &Cx, verb: &str, done: &Done, tiers: &[Tier], count: usize) -> Outpu
     if !loose.is_empty() {
         text.push_str(&format!(" Not matched exactly but by: {}.", loose.join(", ")));
     }
-    if let Some(unsaved) = done.unsaved() {
+    if let Some(unsaved) = done.unsaved(cx) {
         text.push_str(&format!(" {unsaved}"));
     }
     let excerpt = numbering::changed(cx, &file.before, &file.after, &file.changes, 2);

@@ -460,6 +460,7 @@ async fn a_stream_that_breaks_off_keeps_what_was_said_and_ends_the_card() {
         id: "p".into(),
         content: vec!["go".to_string().into()],
         delivery: Delivery::Queue,
+        passages: Vec::new(),
     };
     let stop = converse(&desk.session.shared, prompt, &chosen, &CancellationToken::new()).await;
     assert!(matches!(stop, StopReason::Error(_)), "{stop:?}");

@@ -58,7 +58,7 @@ fn interpreters_are_not_let_out_for_good() {
     let policy =
         Policy { rules: &Rules::default(), mode: Mode::Auto, trusted: true, plan_file: None };
     let suggested = |script: &str| match decide_outside(script, Grammar::Posix, &policy) {
-        Verdict::Ask { suggestion, .. } => suggestion,
+        Verdict::Ask { suggestion, .. } => suggestion.into_iter().next(),
         other => panic!("{other:?}"),
     };
     assert_eq!(suggested("git push origin").as_deref(), Some("Unsandboxed(git push:*)"));
