@@ -284,27 +284,32 @@ def through_a_job(top, folder):
     server.end()
 
 
-if not os.path.exists(binary):
-    sys.exit(f"no server at {binary}: cargo build --release")
-if not os.path.exists(rg):
-    sys.exit(f"no rg at {rg}: run tests/setup")
-with tempfile.TemporaryDirectory(prefix="bench-") as made:
-    top = pathlib.Path(made).resolve()
-    folder = top / "empty"
-    folder.mkdir()
-    parts = {
-        "start": lambda: start_time(top, folder),
-        "changes": lambda: changes_in_order(top, folder),
-        "ledger": lambda: ledger(top, folder),
-        "delta": lambda: added_per_delta(top, folder),
-        "memory": lambda: document_memory(top, folder),
-        "job": lambda: through_a_job(top, folder),
-        "edits": lambda: edits.rows(top, lambda tree: Server(top, tree, {"mode": "edit"}).initialize(), timed, median_ms),
-        "search": lambda: search.rows(top, lambda tree: Server(top, tree).initialize(), rg, timed, median_ms),
-        "commands": lambda: commands.rows(top, lambda tree: Server(top, tree, {"mode": "auto"}).initialize(), timed, median_ms),
-    }
-    for name in sys.argv[2:] or parts:
-        if name not in parts:
-            sys.exit(f"no part {name}; there are {', '.join(parts)}")
-        parts[name]()
-    print("load of the machine     " + " ".join(f"{it:.1f}" for it in os.getloadavg()) + f"   {os.cpu_count()} processors")
+def main():
+    if not os.path.exists(binary):
+        sys.exit(f"no server at {binary}: cargo build --release")
+    if not os.path.exists(rg):
+        sys.exit(f"no rg at {rg}: run tests/setup")
+    with tempfile.TemporaryDirectory(prefix="bench-") as made:
+        top = pathlib.Path(made).resolve()
+        folder = top / "empty"
+        folder.mkdir()
+        parts = {
+            "start": lambda: start_time(top, folder),
+            "changes": lambda: changes_in_order(top, folder),
+            "ledger": lambda: ledger(top, folder),
+            "delta": lambda: added_per_delta(top, folder),
+            "memory": lambda: document_memory(top, folder),
+            "job": lambda: through_a_job(top, folder),
+            "edits": lambda: edits.rows(top, lambda tree: Server(top, tree, {"mode": "edit"}).initialize(), timed, median_ms),
+            "search": lambda: search.rows(top, lambda tree: Server(top, tree).initialize(), rg, timed, median_ms),
+            "commands": lambda: commands.rows(top, lambda tree: Server(top, tree, {"mode": "auto"}).initialize(), timed, median_ms),
+        }
+        for name in sys.argv[2:] or parts:
+            if name not in parts:
+                sys.exit(f"no part {name}; there are {', '.join(parts)}")
+            parts[name]()
+        print("load of the machine     " + " ".join(f"{it:.1f}" for it in os.getloadavg()) + f"   {os.cpu_count()} processors")
+
+
+if __name__ == "__main__":
+    main()

@@ -300,3 +300,25 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn a_long_text_is_found_wherever_it_is(
+        words in proptest::collection::vec("(é|ab|[abc] )", 100..500),
+        (at, len) in (0..400usize, 60..200usize),
+        (copies, beside) in (1..4usize, "[ab]{0,3}"),
+        most in prop_oneof![Just(1), Just(2), Just(usize::MAX)],
+    ) {
+        let at = at % words.len();
+        let needle = words[at..(at + len).min(words.len())].concat().repeat(copies);
+        let file = format!("{}{needle}{beside}{needle}{}", words.concat(), words[..at].concat());
+        let skipping: Vec<usize> = file.match_indices(&needle).map(|it| it.0).take(most).collect();
+        let whole = |at: &usize| file.is_char_boundary(*at) && file[*at..].starts_with(&needle);
+        let all: Vec<usize> = (0..file.len()).filter(whole).take(most).collect();
+        let rope = Rope::from_str(&file);
+        prop_assert_eq!(verbatim::search(&rope, &needle, verbatim::Overlaps::Skip, most), skipping);
+        prop_assert_eq!(verbatim::search(&rope, &needle, verbatim::Overlaps::Count, most), all);
+    }
+}
