@@ -38,6 +38,7 @@ mod decisions;
 mod disk;
 mod document;
 mod found;
+mod links;
 mod locks;
 mod moves;
 mod moving_back;

@@ -124,6 +124,17 @@ struct Untold {
     names: Vec<(Location, Location)>,
 }
 
+/// What is about to be changed of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Touch {
+    /// What is in it, wherever its name leads.
+    Content,
+    /// The same, by an edit of the agent's that was not known before.
+    NewContent,
+    /// What stands by that name, a link or a file: it goes or moves.
+    Name,
+}
+
 /// What the agent did to a file.
 pub enum Entry {
     /// Changed its text.
@@ -210,6 +221,7 @@ impl Review {
     pub fn follow_all(&self) {
         let mut table = self.table();
         let untold = table.untold.len();
+        table.name_by_places(&self.0.vfs);
         table.name_as_open(&self.0.vfs);
         let all: BTreeSet<Location> =
             table.ledger.tracked().chain(table.commands.awaited()).cloned().collect();
@@ -231,10 +243,24 @@ impl Review {
 
     /// Holds documents that are about to be changed.
     pub fn hold<'a>(&self, locations: impl IntoIterator<Item = &'a Location>) -> Held {
+        self.hold_as(locations.into_iter().map(|it| (it, Touch::Content)))
+    }
+
+    /// Holds documents that are about to be changed or to lose their names.
+    pub fn hold_as<'a>(&self, locations: impl IntoIterator<Item = (&'a Location, Touch)>) -> Held {
         let mut table = self.table();
-        let locations: Vec<Location> = locations.into_iter().cloned().collect();
-        for location in &locations {
-            table.name_as_named(&self.0.vfs, location);
+        let touched: Vec<(&Location, Touch)> = locations.into_iter().collect();
+        let locations: Vec<Location> = touched.iter().map(|(it, _)| (*it).clone()).collect();
+        for (location, touch) in touched {
+            let is_link = || location.path().is_some_and(|it| places::is_link(&self.0.vfs, it));
+            match touch {
+                Touch::Name if is_link() => table.name_without_link(&self.0.vfs, location),
+                Touch::NewContent => {
+                    table.leave_link(&self.0.vfs, location);
+                    table.name_as_named(&self.0.vfs, location);
+                }
+                Touch::Name | Touch::Content => table.name_as_named(&self.0.vfs, location),
+            }
             if !table.held.contains_key(location) {
                 table.follow(&self.0.vfs, location);
             }
@@ -285,6 +311,10 @@ impl Held {
             Entry::Created => {
                 let text = edit.changes.apply(edit.before).to_string();
                 table.ledger.created(location, &text, origin);
+                // In the place of a link: that comes back, not a file of its text.
+                if let Some(link) = table.link_that_went(location).cloned() {
+                    table.before.entry(location.clone()).or_insert(link);
+                }
                 table.deleted.remove(location);
             }
             Entry::Deleted(undo) => {
@@ -324,6 +354,7 @@ impl Held {
     /// pending at its new name.
     pub fn moved(&self, from: &Location, to: &Location, text: &Rope, origin: &Origin) -> bool {
         let mut table = self.review.table();
+        table.leave_other_place(&self.review.0.vfs, from);
         if !table.ledger.moved(from, to, text, origin) {
             return false;
         }
@@ -371,6 +402,11 @@ impl Held {
     /// A file's bytes before the changes that are pending.
     pub fn before(&self, location: &Location) -> Option<Image> {
         self.review.lock().before.get(location).cloned()
+    }
+
+    /// The text that a deleted file went with.
+    pub fn gone(&self, location: &Location) -> Option<Rope> {
+        self.review.lock().gone.get(location).cloned()
     }
 
     /// How a deleted file comes back as it was, and the text it had, as its editor showed it.
@@ -453,8 +489,15 @@ impl Table {
         elsewhere.iter().for_each(|(from, to)| self.rename(from, to));
     }
 
+    /// Files that are where they were go by another name where a link to them is gone.
+    fn name_by_places(&mut self, vfs: &Vfs) {
+        let all: Vec<Location> = self.ledger.tracked().cloned().collect();
+        all.iter().for_each(|it| self.name_by_place(vfs, it));
+    }
+
     /// One file has one name: the one it is about to be changed by.
     fn name_as_named(&mut self, vfs: &Vfs, location: &Location) {
+        self.name_by_place(vfs, location);
         if let Some(known) = self.known_as(vfs, location).filter(|it| it != location) {
             self.rename(&known, location);
         }
@@ -509,6 +552,9 @@ impl Table {
     fn take_over(&mut self, vfs: &Vfs, location: &Location) -> Option<Edited> {
         if self.ledger.current(location).is_none() {
             return self.take_awaited(vfs, location);
+        }
+        if self.is_link_back(vfs, location) {
+            return None;
         }
         if self.lies_elsewhere(vfs, location) {
             return self.stay_behind(vfs, location);

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::editor::Editor;
+use crate::editor::session::Session;
 use crate::model::{Model, Step};
 use crate::review::{automatic, hunks, resolve, undo, write};
 use crate::workspace::{PATIENCE, Workspace};
@@ -236,4 +237,123 @@ fn a_pending_file_is_known_by_every_name_that_leads_to_it() {
         assert_eq!(workspace.read("b.txt"), "B\n", "{name}");
         resolve(&editor, "reject", all());
     }
+}
+
+/// What stands in the workspace, links as where they lead.
+fn standing(workspace: &Workspace) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(workspace.path("")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let text = match std::fs::read_link(&path) {
+            Ok(target) => format!("-> {}", target.display()),
+            Err(_) => std::fs::read_to_string(&path).unwrap(),
+        };
+        all.push((name, text));
+    }
+    all.sort();
+    all
+}
+
+/// What becomes of a link when all is rejected.
+#[derive(PartialEq)]
+enum Link {
+    StaysGone,
+    ComesBack,
+}
+
+/// Edits a file by a link's name, has something done, and rejects all, which leads back to the beginning; undone, to
+/// where it was.
+#[track_caller]
+fn check_link(act: impl Fn(&Editor, &Session<'_>), link: Link) {
+    let workspace = Workspace::new(&[("a.txt", "one\ntwo\n")]);
+    symlink("a.txt", workspace.path("l.txt")).unwrap();
+    let first = standing(&workspace);
+    let editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    for name in ["a.txt", "l.txt"] {
+        session.tool("Read", json!({ "file_path": name })).ok();
+        let edit = |old: &str, new: &str| json!({ "file_path": name, "old_string": old, "new_string": new });
+        let (old, new) = if name == "a.txt" { ("one", "ONE") } else { ("two", "TWO") };
+        session.tool("Edit", edit(old, new)).ok();
+    }
+    act(&editor, &session);
+    let after = standing(&workspace);
+    let rejected = resolve(&editor, "reject", all());
+    assert_eq!(rejected["conflicts"], json!([]), "{rejected}");
+    let expected = if link == Link::ComesBack { &first[..] } else { &first[..1] };
+    assert_eq!(standing(&workspace), expected);
+    undo(&editor, &rejected);
+    assert_eq!(standing(&workspace), after);
+    resolve(&editor, "reject", all());
+    assert_eq!(standing(&workspace), expected);
+    if link == Link::ComesBack {
+        // Once more through the link that came back.
+        session.tool("Read", json!({ "file_path": "l.txt" })).ok();
+        let edit = json!({ "file_path": "l.txt", "old_string": "two", "new_string": "2" });
+        session.tool("Edit", edit).ok();
+        std::fs::write(workspace.path("a.txt"), "typed\none\n2\n").unwrap();
+        assert_eq!(resolve(&editor, "reject", all())["conflicts"], json!([]));
+        assert_eq!(standing(&workspace)[0].1, "typed\none\ntwo\n");
+        assert_eq!(standing(&workspace)[1], first[1]);
+    }
+}
+
+#[test]
+fn a_link_that_goes_leaves_the_changes_of_what_it_led_to() {
+    check_link(
+        |editor, _| std::fs::remove_file(editor.root().join("l.txt")).unwrap(),
+        Link::StaysGone,
+    );
+    check_link(
+        |_, session| {
+            let rm = json!({ "command": "rm l.txt", "description": "Remove the link" });
+            session.tool("Bash", rm).ok();
+        },
+        Link::StaysGone,
+    );
+    let delete = json!({ "paths": ["l.txt"], "reason": "unused" });
+    check_link(|_, session| drop(session.tool("Delete", delete.clone()).ok()), Link::ComesBack);
+    check_link(
+        |_, session| {
+            session.tool("Delete", delete.clone()).ok();
+            session.tool("Write", json!({ "file_path": "l.txt", "content": "new\n" })).ok();
+        },
+        Link::ComesBack,
+    );
+}
+
+#[test]
+fn a_document_whose_link_is_gone_can_be_decided_on() {
+    let workspace = Workspace::new(&[("a.txt", "one\n")]);
+    symlink("a.txt", workspace.path("l.txt")).unwrap();
+    let editor = Editor::open(&workspace, &automatic());
+    editor.open_file("l.txt");
+    write(&editor.session(), "l.txt", "ONE\n");
+    std::fs::remove_file(workspace.path("l.txt")).unwrap();
+    assert_eq!(resolve(&editor, "reject", all())["conflicts"], json!([]));
+    assert_eq!(editor.text("l.txt"), "one\n");
+    assert_eq!(workspace.read("a.txt"), "one\n");
+    assert!(!workspace.has("l.txt"));
+}
+
+#[test]
+fn a_file_that_is_moved_elsewhere_does_not_take_over_what_is_pending() {
+    let workspace = Workspace::new(&[("sub/a.txt", "one\n")]);
+    let editor = Editor::open(&workspace, &automatic());
+    let session = editor.session();
+    write(&session, "sub/a.txt", "ONE\n");
+    std::fs::rename(workspace.path("sub"), workspace.path("kept")).unwrap();
+    std::fs::create_dir(workspace.path("other")).unwrap();
+    std::fs::write(workspace.path("other/a.txt"), "other\n").unwrap();
+    symlink("other", workspace.path("sub")).unwrap();
+    let patch =
+        "*** Begin Patch\n*** Update File: sub/a.txt\n*** Move to: sub/b.txt\n*** End Patch\n";
+    session.tool("ApplyPatch", json!({ "patch": patch })).ok();
+    let listed = hunks(&editor);
+    assert_eq!(listed.len(), 1, "the name alone: {listed:?}");
+    let rejected = resolve(&editor, "reject", all());
+    assert_eq!(rejected["conflicts"], json!([]), "{rejected}");
+    assert_eq!(workspace.read("other/a.txt"), "other\n");
+    assert_eq!(workspace.read("kept/a.txt"), "ONE\n");
 }

@@ -204,7 +204,10 @@ impl Parts {
             Some(Plan::Text(changes)) if changes.is_identity() => Ok(Carried::File),
             Some(Plan::Text(changes)) => {
                 let of = known.as_ref();
-                self.change_text_of(label, location, (of, &changes), held).await
+                match self.exchange_link(location, (of, &changes), held).await {
+                    Some(exchanged) => exchanged.map(|it| Carried::Disk(Box::new(it))),
+                    None => self.change_text_of(label, location, (of, &changes), held).await,
+                }
             }
             Some(Plan::Create(text)) => match self.bring_cell_back(label, location, &text).await {
                 Some(back) => back.map(|()| Carried::File),
@@ -409,8 +412,14 @@ impl Parts {
         gone: Option<(Undo, Option<Rope>)>,
     ) -> Result<(), ApplyError> {
         if let Some((undo, went_with)) = gone
-            && self.revert(undo).await.is_ok()
+            && self.revert(undo.clone()).await.is_ok()
         {
+            // What a link leads to is none of it.
+            let links =
+                undo.entries.iter().any(|it| matches!(it.before, Some(Image::Symlink { .. })));
+            if links {
+                return Ok(());
+            }
             if went_with.is_some_and(|it| it == *text) {
                 return Ok(());
             }

@@ -18,7 +18,7 @@ use super::document::Landed;
 use super::moves::{Edited, Moved, Moving};
 use super::record::{moments, of_text, with_pending};
 use super::replaced::{Names, freed, names_first};
-use crate::review::{Entered, Entry, Held};
+use crate::review::{Entered, Entry, Held, Touch};
 
 /// Larger files are deleted without keeping their bytes for undo; they are not text.
 pub(super) const MAX_KEPT: u64 = 64 << 20;
@@ -64,7 +64,9 @@ impl Parts {
         let steps: Vec<Step> =
             ops.into_iter().map(|op| self.plan(op, &freed)).collect::<Result<_, _>>()?;
         let moved: Vec<Location> = kinds.iter().filter_map(Kind::from).cloned().collect();
-        let held = self.review.hold(locations.iter().chain(&moved));
+        let touch = kinds.iter().map(Kind::touch);
+        let names = moved.iter().map(|it| (it, Touch::Name));
+        let held = self.review.hold_as(locations.iter().zip(touch).chain(names));
         if cancelled.is_cancelled() {
             return Err(ApplyError::Cancelled);
         }
@@ -576,6 +578,14 @@ impl Kind {
         match self {
             Kind::Move(from) => Some(from),
             Kind::Modify | Kind::Create | Kind::Delete => None,
+        }
+    }
+
+    fn touch(&self) -> Touch {
+        match self {
+            Kind::Delete => Touch::Name,
+            Kind::Modify => Touch::NewContent,
+            Kind::Create | Kind::Move(_) => Touch::Content,
         }
     }
 

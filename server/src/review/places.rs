@@ -1,9 +1,12 @@
 //! Where files with pending changes really lie.
 //!
 //! Invariant: a file whose path leads elsewhere than when the agent changed it, as by a folder or file that became a
-//! link, is neither followed nor written: what lies there now is not what was changed.
+//! link, is neither followed nor written: what lies there now is not what was changed. One that is still where it
+//! was, and only a link to it is gone, goes by another name.
 
-use vfs::{Location, Vfs, is_sensitive};
+use std::path::{Path, PathBuf};
+
+use vfs::{FileKind, Image, Location, Vfs, is_sensitive};
 
 use super::{Held, Table};
 use review::{Edited, Existence};
@@ -31,6 +34,11 @@ impl super::Review {
         self.table().lies_elsewhere(&self.0.vfs, location)
     }
 
+    /// Whether a link stands there that went and came back, and that is known apart from what it leads to.
+    pub fn is_link_back(&self, location: &Location) -> bool {
+        self.table().is_link_back(&self.0.vfs, location)
+    }
+
     /// What the ledger calls a file; by another name that leads to the same place, too.
     pub fn known_as(&self, location: &Location) -> Option<Location> {
         self.table().known_as(&self.0.vfs, location)
@@ -52,9 +60,68 @@ impl Table {
         let real = vfs.real_path(path);
         let same = |it: &&Location| {
             let is_there = it.path().is_some_and(|path| vfs.real_path(path) == real);
-            is_there && !self.lies_elsewhere(vfs, it)
+            is_there && !self.is_link_itself(it) && !self.lies_elsewhere(vfs, it)
         };
         self.ledger.tracked().find(same).cloned()
+    }
+
+    /// Gives a file that is where it was another name, where the one it has does not lead there any more.
+    pub(super) fn name_by_place(&mut self, vfs: &Vfs, location: &Location) {
+        if self.is_link_itself(location) || !self.lies_elsewhere(vfs, location) {
+            return;
+        }
+        let (Some(path), Some(place)) = (location.path(), self.places.get(location)) else {
+            return;
+        };
+        let is_gone = self.ledger.existence(location) == Some(Existence::Deleted);
+        let stands = match vfs.link_stat(place) {
+            Ok(it) => it.kind == FileKind::File && !is_gone,
+            Err(_) => is_gone && place.parent().is_some_and(|it| vfs.stat(it).is_ok()),
+        };
+        let unsaved = vfs.open_snapshot(location).is_some_and(|it| it.is_unsaved());
+        if stands && !unsaved && vfs.real_path(place) == *place {
+            let name = Location::disk(spelled_as(vfs, path, place));
+            self.rename(location, &name);
+        }
+    }
+
+    /// A link is about to go, and not what it leads to: that goes by its own name.
+    pub(super) fn name_without_link(&mut self, vfs: &Vfs, location: &Location) {
+        let Some(path) = location.path().filter(|it| is_link(vfs, it)) else { return };
+        if self.ledger.current(location).is_some()
+            && !self.is_link_itself(location)
+            && !self.lies_elsewhere(vfs, location)
+        {
+            let name = Location::disk(spelled_as(vfs, path, &vfs.real_path(path)));
+            self.rename(location, &name);
+        }
+    }
+
+    /// Whether what is known by a name is of a link itself, which went or came back, and not of what it leads to.
+    pub(super) fn is_link_itself(&self, location: &Location) -> bool {
+        let was = self.before.get(location).into_iter();
+        was.chain(self.link_that_went(location)).any(|it| matches!(it, Image::Symlink { .. }))
+    }
+
+    /// The link that was deleted by this name.
+    pub(super) fn link_that_went(&self, location: &Location) -> Option<&Image> {
+        let entries = self.deleted.get(location).into_iter().flat_map(|it| &it.entries);
+        let mut sides = entries.flat_map(|it| [&it.before, &it.after]).flatten();
+        sides.find(|it| matches!(it, Image::Symlink { .. }))
+    }
+
+    /// What is behind a link that came back is about to be changed by the link's name: of the link, nothing is known
+    /// any more.
+    pub(super) fn leave_link(&mut self, vfs: &Vfs, location: &Location) {
+        if self.is_link_back(vfs, location) {
+            self.forget(location);
+        }
+    }
+
+    /// Whether a link that is known as such stands there: what it leads to is none of it.
+    pub(super) fn is_link_back(&self, vfs: &Vfs, location: &Location) -> bool {
+        let stands = || location.path().is_some_and(|it| is_link(vfs, it));
+        self.is_link_itself(location) && stands()
     }
 
     pub(super) fn note_place(&mut self, vfs: &Vfs, location: &Location) {
@@ -64,7 +131,15 @@ impl Table {
     }
 
     pub(super) fn lies_elsewhere(&self, vfs: &Vfs, location: &Location) -> bool {
-        self.ledger.current(location).is_some() && self.leads_elsewhere(vfs, location)
+        // A document without a file is nowhere but in its editor.
+        let is_shown_alone = || {
+            let is_there = self.ledger.existence(location) != Some(Existence::Deleted);
+            let no_file = location.path().is_some_and(|it| vfs.link_stat(it).is_err());
+            is_there && no_file && vfs.is_open(location)
+        };
+        self.ledger.current(location).is_some()
+            && self.leads_elsewhere(vfs, location)
+            && !is_shown_alone()
     }
 
     fn leads_elsewhere(&self, vfs: &Vfs, location: &Location) -> bool {
@@ -96,4 +171,16 @@ impl Table {
         let secret = location.path().is_some_and(|path| is_sensitive(&vfs.real_path(path)));
         if there && secret { self.forget(location) } else { None }
     }
+}
+
+/// A real path in the spelling of another one: by the folders above that one, as far as they lead there.
+fn spelled_as(vfs: &Vfs, like: &Path, real: &Path) -> PathBuf {
+    let folders = like.ancestors().skip(1);
+    let spelled =
+        folders.filter_map(|it| Some(it.join(real.strip_prefix(vfs.real_path(it)).ok()?)));
+    spelled.into_iter().next().unwrap_or_else(|| real.to_owned())
+}
+
+pub(super) fn is_link(vfs: &Vfs, path: &Path) -> bool {
+    vfs.link_stat(path).is_ok_and(|it| it.kind == FileKind::Symlink)
 }
