@@ -228,3 +228,28 @@ fn a_file_does_not_come_back_under_unsaved_text() {
     resolve(&editor, "reject", all());
     assert_eq!(workspace.read("a"), BEFORE);
 }
+
+#[test]
+fn a_formatter_that_writes_the_whole_text_anew_takes_nothing_from_an_undo() {
+    let workspace = Workspace::new(&[("a", "a1  \na2\na3 \na4\nlast")]);
+    let editor = Editor::open(&workspace, &automatic());
+    editor.open_file("a");
+    let session = editor.session();
+    session.tool("Read", json!({ "file_path": "a" })).ok();
+    for (old, new) in [("a2\n", "A2\n"), ("a4\n", "A4\n")] {
+        let edit = json!({ "file_path": "a", "old_string": old, "new_string": new });
+        session.tool("Edit", edit).ok();
+    }
+    let pending = hunks(&editor);
+    let resolved = resolve(&editor, "reject", all());
+    editor.retype("a", &editor.text("a"), "a1\na2\na3\na4\nlast\n");
+    editor.save("a");
+    undo(&editor, &resolved);
+    assert_eq!(editor.text("a"), "a1\nA2\na3\nA4\nlast\n");
+    let id = |it: &Value| it["hunkId"].clone();
+    assert!(hunks(&editor).iter().map(id).eq(pending.iter().map(id)));
+    editor.retype("a", &editor.text("a"), "b1\na1\nA2\na3\nA4\nlast\n");
+    assert!(hunks(&editor).iter().map(id).eq(pending.iter().map(id)));
+    resolve(&editor, "reject", all());
+    assert_eq!(editor.text("a"), "b1\na1\na2\na3\na4\nlast\n");
+}

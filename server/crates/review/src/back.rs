@@ -6,6 +6,11 @@ use std::ops::Range;
 
 use text::{Bias, ChangeSet, Edit, Rope};
 
+use crate::pieces::slice;
+
+/// Bytes within which one copy of a text may be taken for another.
+const NEAR: usize = 256;
+
 /// How a change is taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Back {
@@ -43,7 +48,7 @@ pub fn take_back(wanted: &ChangeSet, after: &Rope, now: &Rope, others: &[Range<u
             continue;
         };
         // Somebody has done the same already.
-        if other != edit {
+        if other != edit || may_have_slid(&since, edit, after) {
             disputed.push(place(&since, &edit.range));
         }
     }
@@ -54,6 +59,23 @@ pub fn take_back(wanted: &ChangeSet, after: &Rope, now: &Rope, others: &[Range<u
             disputed: wanted.edits().iter().map(|it| place(&since, &it.range)).collect(),
         },
     }
+}
+
+/// Whether what looks like somebody's doing the same may be another copy of that text, which something was
+/// written beside: what was done is known by the texts alone.
+fn may_have_slid(since: &ChangeSet, edit: &Edit, text: &Rope) -> bool {
+    let goes = slice(text, &edit.range);
+    since.edits().iter().any(|it| {
+        let is_near =
+            it.range.start <= edit.range.end + NEAR && edit.range.start <= it.range.end + NEAR;
+        it != edit
+            && is_near
+            && match (edit.range.is_empty(), edit.text.is_empty()) {
+                (false, true) => it.text.contains(&goes),
+                (true, false) => slice(text, &it.range).contains(&edit.text),
+                (true, true) | (false, false) => false,
+            }
+    })
 }
 
 /// Whether two edits of one text are about the same bytes.

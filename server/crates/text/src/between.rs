@@ -1,11 +1,14 @@
 //! The smallest change set that turns one text into another: the common beginning and end go
 //! first, whole chunks at a time; what is left is compared line by line, then within lines.
 
-use crate::changeset::{ChangeSet, Edit};
+use crate::changeset::{ChangeError, ChangeSet, Edit};
 use crate::{linediff, pieces};
 use ropey::Rope;
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// One edit is narrowed to as many at most; each costs its way through the rope.
+const MAX_NARROWED: usize = 20_000;
 
 impl ChangeSet {
     /// The change from `before` to `after`. Past 50 ms the result gets coarser, never wrong.
@@ -19,6 +22,35 @@ impl ChangeSet {
             return ChangeSet::identity(before.len_bytes());
         }
         diff(before, &After::Rope(after))
+    }
+
+    /// One edit as what it really changes: editors replace a whole text where a program wrote it
+    /// anew. One that does not replace lines by lines, nor all there is, stays as it is.
+    ///
+    /// # Errors
+    /// An edit out of range.
+    pub fn narrowed(before: &Rope, edit: Edit) -> Result<ChangeSet, ChangeError> {
+        let len = before.len_bytes();
+        let Edit { range, text } = &edit;
+        if range.start > range.end || range.end > len || range.is_empty() || text.is_empty() {
+            return ChangeSet::new(len, vec![edit]);
+        }
+        let is_all = *range == (0..len);
+        let has_lines = || {
+            text.contains('\n') && before.byte_to_line(range.start) < before.byte_to_line(range.end)
+        };
+        if !is_all && !has_lines() {
+            return ChangeSet::new(len, vec![edit]);
+        }
+        let old = Rope::from(pieces::slice(before, range.clone()));
+        let moved = |it: &Edit| {
+            Edit::new(range.start + it.range.start..range.start + it.range.end, it.text.clone())
+        };
+        let small = ChangeSet::whole(&old, text);
+        if small.edits().len() > MAX_NARROWED {
+            return ChangeSet::new(len, vec![edit]);
+        }
+        ChangeSet::new(len, small.edits().iter().map(moved).collect())
     }
 }
 

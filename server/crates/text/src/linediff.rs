@@ -21,6 +21,9 @@ const MAX_LINES: usize = 400_000;
 /// must not depend on that.
 const MAX_UNTIMED: usize = 1_000;
 
+/// Two edits are looked at together with as many bytes between them at most.
+const MAX_BETWEEN: usize = 256;
+
 /// Lines of one side that replace lines of the other.
 pub(crate) struct Block {
     pub(crate) before: Range<usize>,
@@ -117,7 +120,35 @@ pub(crate) fn edits(before: &str, after: &str, base: usize) -> Vec<Edit> {
             out.extend(trimmed(old, new, base + old_starts[b.start]));
         }
     }
+    joined(before, base, out)
+}
+
+/// Where a line goes and another one comes nearby, the two may be one smaller edit: text that is put
+/// before one of several equal lines looks like a line that came and an equal one that went.
+fn joined(before: &str, base: usize, edits: Vec<Edit>) -> Vec<Edit> {
+    let mut out: Vec<Edit> = Vec::with_capacity(edits.len());
+    for mut edit in edits {
+        while let Some(smaller) = out.last().and_then(|last| smaller(before, base, last, &edit)) {
+            out.pop();
+            edit = smaller;
+        }
+        out.push(edit);
+    }
     out
+}
+
+/// What two neighbouring edits come to, where that is less than both.
+fn smaller(before: &str, base: usize, first: &Edit, second: &Edit) -> Option<Edit> {
+    let (comes, goes) = if first.range.is_empty() { (first, second) } else { (second, first) };
+    let is_swap = comes.range.is_empty() && goes.text.is_empty();
+    if !is_swap || second.range.start - first.range.end > MAX_BETWEEN {
+        return None;
+    }
+    let old = before.get(first.range.start - base..second.range.end - base)?;
+    let kept = before.get(first.range.end - base..second.range.start - base)?;
+    let new = [&first.text, kept, &second.text].concat();
+    let one = trimmed(old, &new, first.range.start);
+    one.filter(|it| it.range.len() + it.text.len() < goes.range.len() + comes.text.len())
 }
 
 /// The one edit between two texts without their common beginning and end; `None` if equal.

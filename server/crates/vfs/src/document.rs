@@ -205,35 +205,28 @@ impl Document {
     }
 
     fn step(&mut self, change: TextChange, unit: Unit) {
-        let len = self.rope.len_bytes();
-        let edit = match change.range {
+        let range = match change.range {
             Some((start, end)) => {
                 let start = offset_at(&self.rope, start, unit, self.breaks.settled);
-                let end = offset_at(&self.rope, end, unit, self.breaks.settled).max(start);
-                Edit::new(start..end, change.text)
+                start..offset_at(&self.rope, end, unit, self.breaks.settled).max(start)
             }
-            None => difference(&self.rope, change.text),
+            None => 0..self.rope.len_bytes(),
         };
-        let (from, to) =
-            (self.rope.byte_to_char(edit.range.start), self.rope.byte_to_char(edit.range.end));
-        if from < to {
-            self.rope.remove(from..to);
-        }
-        if !edit.text.is_empty() {
-            self.rope.insert(from, &edit.text);
-        }
+        let changes = match ChangeSet::narrowed(&self.rope, Edit::new(range, change.text)) {
+            Ok(changes) => changes,
+            Err(error) => {
+                tracing::error!(%error, "a content change has no place in its text");
+                return;
+            }
+        };
+        self.rope = changes.apply(&self.rope);
         if self.breaks.settled != self.breaks.wanted
-            && lone_cr_near(&self.rope, edit.range.start, edit.text.len())
+            && changes.placed().any(|(_, at)| lone_cr_near(&self.rope, at.start, at.len()))
         {
             self.breaks.settled = self.breaks.wanted;
         }
         let generation = self.generation() + 1;
-        match ChangeSet::new(len, vec![edit]) {
-            Ok(changes) => {
-                self.history.push(Change { generation, changes, origin: Origin::Editor })
-            }
-            Err(error) => tracing::error!(%error, "a content change has no place in its text"),
-        }
+        self.history.push(Change { generation, changes, origin: Origin::Editor });
     }
 
     /// Takes what the editor says; about an older version only the spelling of the file is believed.
@@ -422,26 +415,6 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 fn same_text(a: &Rope, b: &Rope) -> bool {
     a.len_bytes() == b.len_bytes() && a == b
-}
-
-/// The whole text replaced, as the one edit that really differs.
-fn difference(rope: &Rope, text: String) -> Edit {
-    let head = rope
-        .chars()
-        .zip(text.chars())
-        .take_while(|(a, b)| a == b)
-        .map(|(a, _)| a.len_utf8())
-        .sum::<usize>();
-    let room = rope.len_bytes().min(text.len()) - head;
-    let mut tail = 0;
-    let mut old = rope.chars_at(rope.len_chars());
-    for new in text[head..].chars().rev() {
-        if tail + new.len_utf8() > room || old.prev() != Some(new) {
-            break;
-        }
-        tail += new.len_utf8();
-    }
-    Edit::new(head..rope.len_bytes() - tail, &text[head..text.len() - tail])
 }
 
 /// Whether there is a `\r` without its `\n` in or beside `len` bytes from `start`.

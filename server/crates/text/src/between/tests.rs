@@ -42,6 +42,12 @@ fn unlike_lines_are_replaced_whole() {
     check("abc\ndef\n", "xyz\nuvw\n", &[(0, 7, "xyz\nuvw")]);
 }
 
+#[test]
+fn a_word_before_one_of_several_equal_lines_is_that_word() {
+    check("a\n\n\nb\n", "X\na\n\nY\nb\n", &[(0, 0, "X\n"), (3, 3, "Y")]);
+    check("a\n\n\nb\nc\n", "a\nY\n\nb\nC\n", &[(2, 2, "Y"), (6, 7, "C")]);
+}
+
 fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(prop_oneof!["[ab]{0,3}\n", "é{0,2}\r\n", "[ab日]{0,2}"], 0..12)
         .prop_map(|v| v.concat())

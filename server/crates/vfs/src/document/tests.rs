@@ -114,20 +114,49 @@ fn history_is_bounded_and_says_so() {
     assert!(document.changes_since(document.generation() + 1).is_none());
 }
 
+/// `range` of `before` becomes `text`, and is kept as `expected`: (start, end, text) in bytes.
+#[track_caller]
+fn check_kept(
+    before: &str,
+    range: Option<(Position, Position)>,
+    text: &str,
+    expected: &[(usize, usize, &str)],
+) {
+    let mut document = open(before, None);
+    let start = document.generation();
+    document.change(2, vec![TextChange { range, text: text.to_owned() }], Unit::Utf16);
+    let changes = document.changes_since(start).unwrap();
+    let edits = changes[0].changes.edits().iter();
+    let edits: Vec<_> = edits.map(|it| (it.range.start, it.range.end, it.text.as_str())).collect();
+    assert_eq!(edits, expected);
+    assert_eq!(changes[0].changes.apply(&Rope::from_str(before)), document.rope);
+}
+
 #[test]
 fn a_whole_text_is_kept_as_what_differs() {
-    let mut document = open("aéb日c", None);
-    let before = document.generation();
-    document.change(2, vec![TextChange { range: None, text: "aéXb日c".to_owned() }], Unit::Utf16);
-    let changes = document.changes_since(before).unwrap();
-    assert_eq!(changes[0].changes.edits(), [Edit::new(3..3, "X")]);
+    check_kept("aéb日c", None, "aéXb日c", &[(3, 3, "X")]);
+    check_kept("a\n", None, "a\n", &[]);
+    let (before, after) = ("a1  \na2\na3 \nlast", "a1\na2\na3\nlast\n");
+    let differs = [(2, 4, ""), (10, 11, ""), (16, 16, "\n")];
+    check_kept(before, None, after, &differs);
+    check_kept(before, Some((at(0, 0), at(3, 4))), after, &differs);
+    check_kept(before, Some((at(0, 0), at(9, 0))), after, &differs);
+}
+
+#[test]
+fn lines_that_replace_lines_are_kept_as_what_differs() {
+    let lines = Some((at(1, 0), at(3, 0)));
+    check_kept("a\nb\nc\nd\n", lines, "b\nC\n", &[(4, 5, "C")]);
+    check_kept("a\nb\nc\nd\n", Some((at(1, 1), at(2, 1))), "\nX", &[(4, 5, "X")]);
+    // Inside a line what is told is what was typed.
+    check_kept("a\nbcb\nd\n", Some((at(1, 0), at(1, 3))), "bxb", &[(2, 5, "bxb")]);
 }
 
 proptest! {
     /// The history always leads from an older text to the present one.
     #[test]
     fn history_leads_to_the_text(
-        steps in prop::collection::vec((0u32..4, 0u32..6, 0u32..4, 0u32..6, "[aé😀\r\n]{0,4}", any::<bool>()), 1..20)
+        steps in prop::collection::vec((0u32..4, 0u32..6, 0u32..4, 0u32..6, "[aé😀\r\n]{0,8}", any::<bool>()), 1..20)
     ) {
         let mut document = open("one\r\ntwo é😀\nthree\n", None);
         let (start, mut text) = (document.generation(), document.rope.clone());
