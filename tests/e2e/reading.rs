@@ -1,6 +1,8 @@
 //! Reading what is no plain text: images, PDFs, notebooks, and files of any size or kind.
 
+use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::time::Instant;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -375,4 +377,27 @@ fn memory(editor: &Editor) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", editor.pid())).unwrap();
     let line = status.lines().find(|it| it.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1_024
+}
+
+#[test]
+fn a_file_whose_name_is_no_text_is_read_as_it_is_shown() {
+    let workspace = Workspace::new(&[("a.txt", "a\n")]);
+    let odd = |bytes: &[u8]| workspace.root().join(OsStr::from_bytes(bytes));
+    std::fs::write(odd(b"inv\xFFname.txt"), "one\n").unwrap();
+    for name in [b"x\xFE", b"x\xFF"] {
+        std::fs::write(odd(name), "").unwrap();
+    }
+    let editor = Editor::open(&workspace, &json!({ "mode": "edit" }));
+    let found = editor.tool("Grep", json!({ "pattern": "one" })).ok();
+    assert_eq!(found, "\"inv\u{FFFD}name.txt\"\n");
+    let name = "inv\u{FFFD}name.txt";
+    let shown = editor.tool("Read", json!({ "file_path": name })).ok();
+    assert!(shown.contains("1\tone\n"), "{shown}");
+    let edit = json!({ "file_path": name, "old_string": "one", "new_string": "two" });
+    let told = editor.tool("Edit", edit).err();
+    assert!(told.contains("can be read but not changed"), "{told}");
+    assert_eq!(std::fs::read(odd(b"inv\xFFname.txt")).unwrap(), b"one\n");
+    assert!(!workspace.path(name).exists());
+    refused(&editor, json!({ "file_path": "x\u{FFFD}" }), "2 files are shown as x\u{FFFD}");
+    refused(&editor, json!({ "file_path": "inv\u{FFFD}name.tx" }), "did you mean");
 }

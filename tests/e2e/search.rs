@@ -1,5 +1,7 @@
 //! Looking through the workspace: Grep, Glob and LS over unsaved text, ignore files, pages and limits.
 
+use std::os::unix::ffi::OsStrExt;
+
 use serde_json::{Value, json};
 
 use crate::editor::{Editor, Start};
@@ -235,6 +237,34 @@ fn questions_that_make_no_sense_say_what_would() {
     );
     assert!(!all.contains("KEY") && all.contains("1 sensitive files left out"), "{all}");
     assert!(editor.tool("Glob", json!({ "pattern": "{a" })).err().contains("malformed"));
+}
+
+#[test]
+fn a_listing_shows_what_things_are_and_no_name_forges_an_entry() {
+    let (workspace, editor) = desk(&[("a.txt", "1234"), ("x (3 B)\n  forged.txt", "")]);
+    let root = workspace.root();
+    std::os::unix::fs::symlink("a.txt", root.join("link")).unwrap();
+    let socket = std::os::unix::net::UnixListener::bind(root.join("plug")).unwrap();
+    std::fs::write(root.join("rtl\u{202e}txt.exe"), "").unwrap();
+    std::fs::write(root.join(std::ffi::OsStr::from_bytes(b"inv\xFF.txt")), "").unwrap();
+    editor.open_text(&workspace.uri("new/dir/b.txt"), "12");
+    let shown = editor.tool("LS", json!({})).ok();
+    assert_eq!(
+        lines(&shown)[1..],
+        [
+            "  a.txt (4 B)",
+            "  \"inv\u{FFFD}.txt\" (0 B)",
+            "  link -> a.txt",
+            "  new/",
+            "    dir/ (1 entry)",
+            "  plug (socket)",
+            "  \"rtl\\u{202e}txt.exe\" (0 B)",
+            "  \"x (3 B)\\n  forged.txt\" (0 B)",
+        ]
+    );
+    let deep = editor.tool("LS", json!({ "depth": 11 })).ok();
+    assert!(deep.contains("[note: 11 levels were asked for; 10 is the most]"), "{deep}");
+    drop(socket);
 }
 
 #[test]

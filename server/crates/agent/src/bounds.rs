@@ -138,16 +138,21 @@ pub fn visible(text: &str) -> String {
     text.chars()
         .map(|it| match it {
             '\n' | '\t' => it.to_string(),
-            it if it.is_control() => format!("\\u{{{:x}}}", u32::from(it)),
-            '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}'
-            | '\u{feff}' => {
-                format!("\\u{{{:x}}}", u32::from(it))
-            }
+            it if is_unseen(it) => format!("\\u{{{:x}}}", u32::from(it)),
             it => it.to_string(),
         })
         .collect()
+}
+
+/// Whether a character is not drawn, or makes those around it look otherwise than they are.
+pub fn is_unseen(it: char) -> bool {
+    it.is_control()
+        || matches!(it, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// A count with its noun.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn spilled(text: String, longest: usize, shared: &Arc<Shared>, dialect: &Dialect) -> String {

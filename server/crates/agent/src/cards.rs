@@ -121,7 +121,8 @@ pub fn bounded(blocks: Vec<ToolCallContent>) -> Vec<ToolCallContent> {
 /// A path to show for anything: the file's own, or one made of the document's name.
 pub fn display_path(location: &Location) -> PathBuf {
     match location {
-        Location::Disk(path) => path.clone(),
+        // A name that is no UTF-8 would keep the whole message from being written.
+        Location::Disk(path) => PathBuf::from(path.to_string_lossy().into_owned()),
         Location::Virtual(uri) => {
             let name = uri.split_once(':').map_or(uri.as_str(), |(_, rest)| rest);
             Path::new("/").join(name.trim_start_matches('/'))

@@ -64,6 +64,15 @@ impl Place {
             Location::Disk(_) | Location::Virtual(_) => None,
         };
         let location = location.unwrap_or(resolved.location);
+        if let Location::Disk(path) = &location
+            && let alike @ 2.. = vfs::shown_alike(path).len()
+            && !self.vfs.exists(&location)
+        {
+            return Err(Failure::new(format!(
+                "{alike} files are shown as {input}: their names are no valid text, so none of them can be named. Rename \
+                 them first with a command that matches them, such as `mv`."
+            )));
+        }
         let named = vfs::normalize(&self.cwd.join(input));
         let real = match &location {
             // What was named and what it leads to are both judged.
@@ -78,6 +87,12 @@ impl Place {
     /// file's, whatever it would come to.
     pub fn file(&self, input: &str) -> Result<Target, Failure> {
         let target = self.target(input)?;
+        // What became of it could neither be told nor kept.
+        if target.location.path().is_some_and(|it| it.to_str().is_none()) {
+            return Err(Failure::new(format!(
+                "The path {input} is no valid text (UTF-8), so the file can be read but not changed. Rename it first."
+            )));
+        }
         let last = input.rsplit('/').next().unwrap_or_default();
         match (&target.location, last) {
             (Location::Disk(_), "" | "." | "..") => {

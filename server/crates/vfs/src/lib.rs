@@ -41,7 +41,7 @@ pub use guard::{is_git_dir, is_power_file, is_sensitive};
 pub use images::{Pruned, Standing};
 pub use location::{Location, normalize};
 pub use raw::Unencodable;
-pub use roots::{Resolved, Roots};
+pub use roots::{Resolved, Roots, shown_alike};
 pub use search::{
     GlobHit, GlobQuery, GlobResult, GrepFile, GrepLimits, GrepLine, GrepMode, GrepPattern,
     GrepQuery, GrepResult, GrepScope, Order, QueryError, TreeNode, TreeQuery, TreeResult,

@@ -1,5 +1,6 @@
 //! A range of lines out of a text of any size.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -9,6 +10,9 @@ use crate::disk;
 use crate::encoding::{Detected, Encoding};
 use crate::snapshot::{LineRange, ReadError};
 use crate::{binary, encoding};
+
+/// Bytes read at a time.
+const BUFFER: usize = 256 * 1024;
 
 /// Which lines are asked for.
 pub(crate) struct Wanted {
@@ -48,8 +52,15 @@ pub(crate) fn of_rope(rope: &Rope, wanted: &Wanted) -> LineRange {
 }
 
 /// Lines of a file too large to hold; UTF-8 and legacy encodings only.
-pub(crate) fn of_file(path: &Path, len: u64, wanted: &Wanted) -> Result<LineRange, ReadError> {
-    scan(path, len, wanted).map_err(|error| match error {
+pub(crate) fn of_file(
+    path: &Path,
+    len: u64,
+    wanted: &Wanted,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<LineRange, ReadError> {
+    scan(path, len, wanted, cancelled).map_err(|error| match error {
+        // The reading ended with an error because of it.
+        _ if cancelled() => ReadError::Cancelled,
         ScanError::Io(error) => ReadError::Io { path: path.to_owned(), error },
         ScanError::Binary(what) => ReadError::Binary { path: path.to_owned(), what, len },
     })
@@ -66,18 +77,22 @@ impl From<io::Error> for ScanError {
     }
 }
 
-fn scan(path: &Path, len: u64, wanted: &Wanted) -> Result<LineRange, ScanError> {
+fn scan(
+    path: &Path,
+    len: u64,
+    wanted: &Wanted,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<LineRange, ScanError> {
     let Detected { encoding, bom } = sniff_head(path, len)?;
     let skip = if bom { encoding.bom().len() } else { 0 };
     let start = match wanted.first {
         n if n < 0 => {
-            let total = count_lines(path)?;
+            let total = count_newlines(&mut Stoppable::open(path, cancelled)?)?;
             total.saturating_sub(usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX))
         }
         n => usize::try_from(n).unwrap_or(usize::MAX).saturating_sub(1),
     };
-    let (file, _) = disk::open_regular(path)?;
-    let mut reader = BufReader::with_capacity(256 * 1024, file);
+    let mut reader = BufReader::with_capacity(BUFFER, Stoppable::open(path, cancelled)?);
     reader.fill_buf()?;
     reader.consume(skip);
     let mut range =
@@ -144,14 +159,31 @@ fn sniff_head(path: &Path, len: u64) -> Result<Detected, ScanError> {
     }
 }
 
-fn count_lines(path: &Path) -> io::Result<usize> {
-    let (mut file, _) = disk::open_regular(path)?;
-    count_newlines(&mut file)
+/// A file whose reading fails when nobody wants it any more.
+struct Stoppable<'a> {
+    file: File,
+    cancelled: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Stoppable<'a> {
+    fn open(path: &Path, cancelled: &'a dyn Fn() -> bool) -> io::Result<Stoppable<'a>> {
+        let (file, _) = disk::open_regular(path)?;
+        Ok(Stoppable { file, cancelled })
+    }
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if (self.cancelled)() {
+            return Err(io::Error::other("nobody wants it any more"));
+        }
+        self.file.read(buffer)
+    }
 }
 
 /// Lines from here to the end, one without an ending included.
 fn count_newlines(file: &mut impl Read) -> io::Result<usize> {
-    let mut buffer = vec![0; 256 * 1024];
+    let mut buffer = vec![0; BUFFER];
     let (mut newlines, mut last) = (0, b'\n');
     loop {
         let read = file.read(&mut buffer)?;

@@ -1,6 +1,7 @@
 //! The workspace's folders, and what a path that somebody wrote means in them.
 //! Inside or outside is judged by the real path, so that a link out of the workspace is outside.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -56,7 +57,7 @@ impl Roots {
             let location = Location::Virtual(input.to_owned());
             return Resolved { location, inside: true, real: PathBuf::new(), via_symlink: false };
         }
-        self.locate(&absolute(cwd, input))
+        self.locate(&as_shown(normalize(&absolute(cwd, input))))
     }
 
     /// Where an absolute path leads.
@@ -90,6 +91,41 @@ impl Roots {
             None => path.display().to_string(),
         }
     }
+}
+
+/// The paths of a folder whose names are shown as `path`'s is: names that are no UTF-8 are shown with U+FFFD in them,
+/// which may be the same for several.
+pub fn shown_alike(path: &Path) -> Vec<PathBuf> {
+    let (Some(folder), Some(shown)) = (path.parent(), path.file_name()) else {
+        return Vec::new();
+    };
+    let shown = shown.to_string_lossy();
+    if !shown.contains(char::REPLACEMENT_CHARACTER) {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|it| it.file_name().to_string_lossy() == shown).map(|it| it.path()).collect()
+}
+
+/// What a path means that was written as it is shown. A name with U+FFFD that is nothing's stands for the one entry
+/// that is shown so.
+fn as_shown(path: PathBuf) -> PathBuf {
+    let is_odd =
+        |it: &OsStr| it.to_str().is_some_and(|it| it.contains(char::REPLACEMENT_CHARACTER));
+    if !path.iter().any(is_odd) {
+        return path;
+    }
+    let mut meant = PathBuf::new();
+    for part in path.iter() {
+        meant.push(part);
+        if is_odd(part)
+            && fs::symlink_metadata(&meant).is_err()
+            && let [only] = shown_alike(&meant).as_slice()
+        {
+            meant = only.clone();
+        }
+    }
+    meant
 }
 
 /// `input` as an absolute path, not yet normalised.

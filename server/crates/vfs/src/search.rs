@@ -252,6 +252,8 @@ pub struct TreeQuery {
 pub struct TreeNode {
     pub path: PathBuf,
     pub name: String,
+    /// What a link names, as it is written there.
+    pub leads_to: Option<PathBuf>,
     /// 0 for the entries of the root.
     pub level: usize,
     pub kind: crate::disk::FileKind,

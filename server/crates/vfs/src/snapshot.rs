@@ -100,6 +100,8 @@ pub enum ReadError {
         #[source]
         error: io::Error,
     },
+    #[error("the reading was cancelled")]
+    Cancelled,
 }
 
 fn did_you_mean(similar: &[PathBuf]) -> String {

@@ -394,6 +394,20 @@ impl Vfs {
         Ok(read)
     }
 
+    /// Whether there is a document or a file at a location that could be read, whatever it holds; the error says why
+    /// not.
+    pub fn readable(&self, location: &Location) -> Result<(), ReadError> {
+        let Some(path) = location.path().filter(|_| !self.is_open(location)) else {
+            return self.snapshot(location).map(|_| ());
+        };
+        match self.text_stat(path) {
+            Ok(_) | Err(ReadError::TooLarge { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let opened = disk::open_regular(path).map(|_| ());
+        opened.map_err(|error| self.read_error(path, error))
+    }
+
     /// The stat of a file that may be read as a whole.
     fn text_stat(&self, path: &Path) -> Result<FileStat, ReadError> {
         let stat = disk::stat(path).map_err(|error| self.read_error(path, error))?;
@@ -424,7 +438,8 @@ impl Vfs {
     }
 
     /// Lines `first` (1-based, negative from the end) and on, at most `limit` and `max_bytes`, each cut at
-    /// `max_line_bytes`. Files of any size: only the lines asked for are held.
+    /// `max_line_bytes`. Files of any size: only the lines asked for are held. `cancelled` is asked at least once for
+    /// every 256 KB of a file that is not held.
     pub fn read_lines(
         &self,
         location: &Location,
@@ -432,11 +447,14 @@ impl Vfs {
         limit: usize,
         max_bytes: usize,
         max_line_bytes: usize,
+        cancelled: &dyn Fn() -> bool,
     ) -> Result<LineRange, ReadError> {
         let wanted = lines::Wanted { first, limit, max_bytes, max_line_bytes };
         match self.snapshot(location) {
             Ok(snapshot) => Ok(lines::of_rope(&snapshot.rope, &wanted)),
-            Err(ReadError::TooLarge { path, len, .. }) => lines::of_file(&path, len, &wanted),
+            Err(ReadError::TooLarge { path, len, .. }) => {
+                lines::of_file(&path, len, &wanted, cancelled)
+            }
             Err(error) => Err(error),
         }
     }

@@ -20,7 +20,9 @@ pub(crate) fn similar(path: &Path, elsewhere: &[PathBuf]) -> Vec<PathBuf> {
         .take(ENTRIES)
         .map(|entry| entry.path)
         .chain(elsewhere.iter().cloned())
-        .filter(|candidate| candidate != path && !crate::guard::is_sensitive(candidate))
+        // One that is shown the same would be no help.
+        .filter(|candidate| candidate.to_string_lossy() != path.to_string_lossy())
+        .filter(|candidate| !crate::guard::is_sensitive(candidate))
         .filter_map(|candidate| {
             let other = candidate.file_name()?.to_string_lossy().to_lowercase();
             Some((distance(&name, &other)?, candidate))

@@ -6,10 +6,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use vfs::{FileKind, Location, TreeNode, TreeQuery};
 
+use super::grep::layout;
+use crate::bounds::counted;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
 
 const ENTRIES: usize = 400;
+const DEPTH: usize = 10;
 
 /// Lists a folder as a tree with file sizes. Ignored folders are shown with the number of their
 /// entries only.
@@ -17,8 +20,8 @@ const ENTRIES: usize = 400;
 pub struct Ls {
     /// The folder; absent: the working directory.
     path: Option<String>,
-    /// How many levels, 1 to 10; absent: 2.
-    #[schemars(range(min = 1, max = 10))]
+    /// How many levels, 10 at most; absent: 2.
+    #[schemars(range(min = 1))]
     depth: Option<usize>,
     /// Globs of names to leave out.
     #[serde(default)]
@@ -54,12 +57,9 @@ impl Tool for Ls {
         let Location::Disk(root) = location else {
             return Err(Failure::new("Only folders on disk can be listed."));
         };
-        let query = TreeQuery {
-            root,
-            depth: self.depth.unwrap_or(2).clamp(1, 10),
-            ignore: self.ignore,
-            limit: ENTRIES,
-        };
+        let depth = self.depth.unwrap_or(2);
+        let query =
+            TreeQuery { root, depth: depth.clamp(1, DEPTH), ignore: self.ignore, limit: ENTRIES };
         let (vfs, cancel) = (cx.vfs.clone(), cx.cancel.clone());
         let shown = query.root.clone();
         let tree = tokio::task::spawn_blocking(move || vfs.tree(&query, &|| cancel.is_cancelled()))
@@ -69,7 +69,7 @@ impl Tool for Ls {
         if tree.cancelled {
             return Err(Failure::Cancelled);
         }
-        let mut text = format!("{}/\n", shown.display());
+        let mut text = format!("{}/\n", layout::name(shown.display().to_string()));
         for node in &tree.nodes {
             text.push_str(&row(node));
         }
@@ -80,6 +80,9 @@ impl Tool for Ls {
             text.push_str(&format!(
                 "[cut at {ENTRIES} entries; list a folder below, or less depth]\n"
             ));
+        }
+        if DEPTH < depth {
+            text.push_str(&format!("[note: {depth} levels were asked for; {DEPTH} is the most]\n"));
         }
         for note in &tree.notes {
             text.push_str(&format!("[note: {note}]\n"));
@@ -98,12 +101,21 @@ fn row(node: &TreeNode) -> String {
     let indent = "  ".repeat(node.level + 1);
     let unsaved = if node.unsaved { " [unsaved]" } else { "" };
     let what = match (node.kind, node.collapsed) {
-        (FileKind::Folder, Some(count)) if node.ignored => format!("/ ({count} entries, ignored)"),
-        (FileKind::Folder, Some(count)) => format!("/ ({count} entries)"),
+        (FileKind::Folder, Some(count)) if node.ignored => {
+            format!("/ ({}, ignored)", counted(count, "entry", "entries"))
+        }
+        (FileKind::Folder, Some(count)) => format!("/ ({})", counted(count, "entry", "entries")),
         (FileKind::Folder, None) => "/".to_string(),
-        (_, _) => format!(" ({})", size(node.len)),
+        (FileKind::Symlink, _) => match &node.leads_to {
+            Some(target) => format!(" -> {}", layout::name(target.display().to_string())),
+            None => " (link)".to_string(),
+        },
+        (FileKind::File, _) => format!(" ({})", size(node.len)),
+        (kind @ (FileKind::Pipe | FileKind::Socket | FileKind::Device), _) => {
+            format!(" ({})", kind.name())
+        }
     };
-    format!("{indent}{}{what}{unsaved}\n", node.name)
+    format!("{indent}{}{what}{unsaved}\n", layout::name(node.name.clone()))
 }
 
 fn size(bytes: u64) -> String {

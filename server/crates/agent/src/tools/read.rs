@@ -206,10 +206,10 @@ impl Read {
     /// Only the lines asked for are held; such a file can be read but not edited.
     fn lines_of_large(&self, cx: &Cx, location: &Location) -> Result<Output, Failure> {
         let limit = self.limit.unwrap_or(LINES).min(LINES);
-        let first = self.offset.unwrap_or(1);
+        let first = self.offset.filter(|it| *it != 0).unwrap_or(1);
         let range = cx
             .vfs
-            .read_lines(location, if first == 0 { 1 } else { first }, limit, BYTES, LINE)
+            .read_lines(location, first, limit, BYTES, LINE, &|| cx.cancel.is_cancelled())
             .map_err(|err| failure(cx, err))?;
         if range.lines.is_empty() {
             return Err(past_end(first, range.total));
@@ -289,6 +289,7 @@ fn past_end(offset: i64, total: usize) -> Failure {
 /// A failure to read, with what to do instead.
 pub fn failure(cx: &Cx, err: ReadError) -> Failure {
     match err {
+        ReadError::Cancelled => Failure::Cancelled,
         ReadError::Folder { path } => Failure::new(format!(
             "{} is a folder. Use {} to list it or {} to find files in it.",
             cx.place.shown(&Location::Disk(path)),

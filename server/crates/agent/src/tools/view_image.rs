@@ -53,11 +53,7 @@ impl Tool for ViewImage {
         let shown = cx.place.shown(&location);
         let Some(found) = medium::of(cx, &location) else {
             // What is wrong with the path is told as for any file.
-            if let Err(err) = cx.vfs.read_lines(&location, 1, 1, 1, 1)
-                && !matches!(err, vfs::ReadError::Binary { .. })
-            {
-                return Err(read::failure(cx, err));
-            }
+            cx.vfs.readable(&location).map_err(|err| read::failure(cx, err))?;
             return Err(Failure::new(format!(
                 "{shown} is no image or video. Use {} for text.",
                 cx.dialect.called("Read")

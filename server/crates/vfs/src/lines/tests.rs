@@ -8,7 +8,7 @@ fn check(text: &str, first: i64, limit: usize, expected: (usize, &[&str], usize)
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(text.as_bytes()).unwrap();
     let held = of_rope(&Rope::from_str(text), &wanted);
-    let streamed = of_file(file.path(), text.len() as u64, &wanted).unwrap();
+    let streamed = of_file(file.path(), text.len() as u64, &wanted, &|| false).unwrap();
     assert_eq!(held, streamed);
     assert_eq!(
         (held.first, held.lines.as_slice(), held.total),
@@ -36,4 +36,23 @@ fn long_lines_are_cut_at_characters_and_bytes_are_limited() {
         (range.lines, range.cut, range.full),
         (vec!["abc".to_owned(), "xy".to_owned()], vec![1], true)
     );
+}
+
+#[test]
+fn a_reading_that_nobody_wants_ends_with_the_piece_it_is_at() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let text = "a line\n".repeat(3 * BUFFER / 7);
+    file.write_all(text.as_bytes()).unwrap();
+    for first in [1, 100_000, -5] {
+        let wanted = Wanted { first, limit: 10, max_bytes: 1 << 20, max_line_bytes: 100 };
+        let asked = std::cell::Cell::new(0);
+        let cancelled = || {
+            asked.set(asked.get() + 1);
+            2 <= asked.get()
+        };
+        let read = of_file(file.path(), text.len() as u64, &wanted, &cancelled);
+        assert!(matches!(read, Err(ReadError::Cancelled)), "{first}: {read:?}");
+        // Of four pieces only one was read; once more it is asked why.
+        assert_eq!(asked.get(), 3, "{first}");
+    }
 }

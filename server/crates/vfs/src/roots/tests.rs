@@ -1,3 +1,4 @@
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use super::*;
@@ -74,4 +75,28 @@ fn paths_are_shown_from_their_root() {
     assert_eq!(case.roots.display(&case.base.join("ws/src/a.rs")), "src/a.rs");
     assert_eq!(case.roots.display(&case.base.join("ws")), ".");
     assert_eq!(case.roots.display(Path::new("/etc/hosts")), "/etc/hosts");
+}
+
+#[test]
+fn a_name_that_is_no_text_is_found_as_it_is_shown() {
+    let case = case();
+    let ws = case.base.join("ws");
+    let odd = |bytes: &[u8]| ws.join(OsStr::from_bytes(bytes));
+    fs::create_dir(odd(b"d\xFF")).unwrap();
+    fs::write(odd(b"d\xFF/in\xFEv.txt"), "").unwrap();
+    fs::write(odd(b"x\xFE"), "").unwrap();
+    fs::write(odd(b"x\xFF"), "").unwrap();
+    fs::write(ws.join("y\u{FFFD}"), "").unwrap();
+    fs::write(odd(b"y\xFF"), "").unwrap();
+    let means = |input: &str| match case.roots.resolve(&ws, input).location {
+        Location::Disk(path) => path,
+        Location::Virtual(name) => panic!("{name}"),
+    };
+    assert_eq!(means("d\u{FFFD}/in\u{FFFD}v.txt"), odd(b"d\xFF/in\xFEv.txt"));
+    assert_eq!(means("src/../d\u{FFFD}/new\u{FFFD}"), odd(b"d\xFF/new\xEF\xBF\xBD"));
+    // One that is spelled so goes first; of several none is meant.
+    assert_eq!(means("y\u{FFFD}"), ws.join("y\u{FFFD}"));
+    assert_eq!(means("x\u{FFFD}"), ws.join("x\u{FFFD}"));
+    assert_eq!(shown_alike(&ws.join("x\u{FFFD}")).len(), 2);
+    assert_eq!(shown_alike(&ws.join("src")).len(), 0);
 }

@@ -539,6 +539,29 @@ fn a_tree_folds_up_what_is_ignored_and_shows_what_is_unsaved() {
     assert!(case.vfs.tree(&few, &|| false).unwrap().truncated);
 }
 
+#[test]
+fn a_folder_counts_what_only_the_editor_has_and_a_link_tells_what_it_names() {
+    let case = case(&[("src/a.rs", "1"), ("src/b.rs", "1")]);
+    case.open("src/a.rs", "22");
+    case.open("src/new/deep/c.rs", "");
+    case.open("src/new/d.rs", "");
+    case.open("fresh/e.rs", "");
+    std::os::unix::fs::symlink("../nowhere", case.folder.path().join("link")).unwrap();
+    let query =
+        TreeQuery { root: case.folder.path().to_owned(), depth: 1, ignore: Vec::new(), limit: 100 };
+    let nodes = case.vfs.tree(&query, &|| false).unwrap().nodes;
+    let shown: Vec<_> =
+        nodes.iter().map(|it| (it.name.as_str(), it.collapsed, it.leads_to.clone())).collect();
+    assert_eq!(
+        shown,
+        [
+            ("fresh", Some(1), None),
+            ("link", None, Some(PathBuf::from("../nowhere"))),
+            ("src", Some(3), None),
+        ]
+    );
+}
+
 fn texts() -> impl Strategy<Value = String> {
     "([abé ]{0,5}(\r?\n)?){0,4}"
 }

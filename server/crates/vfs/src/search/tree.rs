@@ -109,10 +109,34 @@ impl Tree<'_> {
             level,
             kind: entry.kind,
             len,
-            collapsed: folded.then(|| disk::count_entries(path)),
+            leads_to: match entry.kind {
+                FileKind::Symlink => std::fs::read_link(path).ok(),
+                FileKind::File
+                | FileKind::Folder
+                | FileKind::Pipe
+                | FileKind::Socket
+                | FileKind::Device => None,
+            },
+            collapsed: folded.then(|| disk::count_entries(path) + self.unborn(path).len()),
             ignored,
             unsaved: buffer.is_some_and(|buffer| buffer.unsaved),
         }
+    }
+
+    /// Entries of a folder that only the editor has.
+    fn unborn(&self, folder: &Path) -> BTreeMap<PathBuf, FileKind> {
+        let mut entries = BTreeMap::new();
+        for path in self.overlay.unborn(folder) {
+            let Ok(below) = path.strip_prefix(folder) else { continue };
+            let mut parts = below.components();
+            let Some(first) = parts.next() else { continue };
+            let kind = if parts.next().is_some() { FileKind::Folder } else { FileKind::File };
+            let entry = folder.join(first);
+            if disk::link_stat(&entry).is_err() {
+                entries.insert(entry, kind);
+            }
+        }
+        entries
     }
 
     fn entries(&mut self, folder: &Path) -> BTreeMap<PathBuf, Entry> {
@@ -129,12 +153,8 @@ impl Tree<'_> {
             }
             Err(_) => {}
         }
-        for path in self.overlay.unborn(folder) {
-            let Ok(below) = path.strip_prefix(folder) else { continue };
-            let mut parts = below.components();
-            let Some(first) = parts.next() else { continue };
-            let kind = if parts.next().is_some() { FileKind::Folder } else { FileKind::File };
-            entries.entry(folder.join(first)).or_insert(Entry { kind, on_disk: false });
+        for (path, kind) in self.unborn(folder) {
+            entries.entry(path).or_insert(Entry { kind, on_disk: false });
         }
         entries.retain(|path, entry| {
             let name = path.file_name().unwrap_or_default().as_encoded_bytes();

@@ -113,7 +113,7 @@ fn a_large_file_is_read_by_lines() {
     }
     let location = Location::disk(&path);
     assert!(matches!(vfs().snapshot(&location), Err(ReadError::TooLarge { .. })));
-    let lines = vfs().read_lines(&location, 2, 5, 1_000, 10).unwrap();
+    let lines = vfs().read_lines(&location, 2, 5, 1_000, 10, &|| false).unwrap();
     assert_eq!(
         (lines.lines, lines.total, lines.cut),
         (vec!["two".to_owned(), "xxxxxxxxxx".to_owned()], 3, vec![3])

@@ -369,7 +369,7 @@ fn base(cx: &Cx, location: &Location) -> Result<Base, String> {
         }
         Err(ReadError::NotFound { .. }) => Ok(Base::Absent),
         Err(ReadError::Folder { .. }) => Err("it is a folder; a patch changes files only".into()),
-        Err(err @ ReadError::Special { .. }) => Err(err.to_string()),
+        Err(err @ (ReadError::Special { .. } | ReadError::Cancelled)) => Err(err.to_string()),
         // Something in the path is no folder.
         Err(err @ ReadError::Io { .. }) if on_disk.is_none() => Err(err.to_string()),
         Err(

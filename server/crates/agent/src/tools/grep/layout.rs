@@ -5,6 +5,7 @@
 
 use text::anchors::Anchor;
 
+use crate::bounds;
 use crate::dialects::Context;
 
 /// Lines of context longer than this are shortened.
@@ -121,7 +122,7 @@ pub fn lines(files: &[File<'_>], style: Style, window: Window) -> Layout {
 
 /// A path as the model can read it back: one whose characters would be mistaken for the layout's stands in quotes.
 pub fn name(path: String) -> String {
-    let odd = |c: char| c.is_control() || c == ':' || c == '"' || c == '\u{FFFD}';
+    let odd = |c: char| bounds::is_unseen(c) || matches!(c, ':' | '"' | '\u{FFFD}');
     if path.starts_with(char::is_whitespace)
         || path.ends_with(char::is_whitespace)
         || path.contains(odd)
