@@ -11,7 +11,7 @@ use std::ops::Range;
 const MAX_NARROWED: usize = 20_000;
 
 impl ChangeSet {
-    /// The change from `before` to `after`. Past 50 ms the result gets coarser, never wrong.
+    /// The change from `before` to `after`. Of very long texts it is coarser, never wrong.
     pub fn whole(before: &Rope, after: &str) -> ChangeSet {
         diff(before, &After::Text(after))
     }

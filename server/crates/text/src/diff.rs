@@ -6,7 +6,6 @@ use crate::{linediff, pieces};
 use ropey::Rope;
 use std::borrow::Cow;
 use std::ops::Range;
-use std::time::Instant;
 
 /// Lines replaced by lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,21 +98,14 @@ pub fn git_patch(
     out
 }
 
-/// The changed lines only: no two hunks touch. Past a deadline, lines that stay inside a window count as changed.
+/// The changed lines only: no two hunks touch.
 fn changed_lines(changes: &ChangeSet, before: &Rope, after: &Rope) -> Vec<Hunk> {
     let mut hunks: Vec<Hunk> = Vec::new();
-    let deadline = Instant::now() + linediff::DEADLINE;
     for (old, new) in windows(changes, before, after) {
         let (old_line, new_line) = (before.byte_to_line(old.start), after.byte_to_line(new.start));
         let (old_text, new_text) =
             (Cow::from(pieces::slice(before, old)), Cow::from(pieces::slice(after, new)));
-        let blocks = if Instant::now() < deadline {
-            linediff::blocks_of(&old_text, &new_text)
-        } else {
-            let whole = |text: &str| 0..linediff::count(text);
-            vec![linediff::Block { before: whole(&old_text), after: whole(&new_text) }]
-        };
-        for block in blocks {
+        for block in linediff::blocks_of(&old_text, &new_text) {
             let shift = |range: Range<usize>, by: usize| range.start + by..range.end + by;
             let hunk =
                 Hunk { before: shift(block.before, old_line), after: shift(block.after, new_line) };

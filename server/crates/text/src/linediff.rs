@@ -1,25 +1,18 @@
-//! Line and intra-line differences of two short-lived strings, under a deadline.
+//! Line and intra-line differences of two short-lived strings, of bounded work: what a hunk is must not
+//! depend on how busy the machine is.
 //!
 //! Cuts never fall inside a character or between `\r` and `\n`: editors cannot address such places.
 
 use crate::changeset::Edit;
 use crate::pieces;
-use similar::{Algorithm, DiffTag};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
-use std::time::{Duration, Instant};
 
-/// Past this, splitting and hashing included, a diff gets coarser instead of slower. What comes before and after it
-/// takes as long again on the largest texts, and all of it is to stay below 50 ms.
-pub(crate) const DEADLINE: Duration = Duration::from_millis(25);
+mod script;
 
 /// Windows with more lines than this on both sides together are one block.
 const MAX_LINES: usize = 400_000;
-
-/// Texts of as many lines together are compared to the end, however busy the machine is: what a hunk is
-/// must not depend on that.
-const MAX_UNTIMED: usize = 1_000;
 
 /// Two edits are looked at together with as many bytes between them at most.
 const MAX_BETWEEN: usize = 256;
@@ -62,42 +55,15 @@ pub(crate) fn blocks<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<Block> {
         let differs = old != new;
         return differs.then_some(Block { before: 0..1, after: 0..1 }).into_iter().collect();
     }
-    let is_timed = MAX_UNTIMED < before.len() + after.len();
-    let deadline = is_timed.then(|| Instant::now() + DEADLINE);
     let mut ids: HashMap<&str, u32, Seeded> = HashMap::with_hasher(Seeded::new());
     ids.reserve(before.len().max(after.len()));
     let mut intern = |line: &&'a str| {
         let next = ids.len() as u32;
         *ids.entry(*line).or_insert(next)
     };
-    let mut numbered = |lines: &[&'a str]| -> Option<Vec<u32>> {
-        let mut numbers = Vec::with_capacity(lines.len());
-        for some in lines.chunks(4096) {
-            numbers.extend(some.iter().map(&mut intern));
-            if deadline.is_some_and(|it| Instant::now() > it) {
-                return None;
-            }
-        }
-        Some(numbers)
-    };
-    let (Some(old), Some(new)) = (numbered(before), numbered(after)) else {
-        return vec![Block { before: 0..before.len(), after: 0..after.len() }];
-    };
-    let mut blocks: Vec<Block> = Vec::new();
-    for op in similar::capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline) {
-        let (tag, before, after) = op.as_tag_tuple();
-        if tag == DiffTag::Equal {
-            continue;
-        }
-        match blocks.last_mut() {
-            Some(last) if last.before.end == before.start && last.after.end == after.start => {
-                last.before.end = before.end;
-                last.after.end = after.end;
-            }
-            Some(_) | None => blocks.push(Block { before, after }),
-        }
-    }
-    blocks
+    let old: Vec<u32> = before.iter().map(&mut intern).collect();
+    let new: Vec<u32> = after.iter().map(intern).collect();
+    script::blocks(&old, &new)
 }
 
 /// Minimal edits from `before` to `after`, both made of whole lines; offsets are raised by `base`.
