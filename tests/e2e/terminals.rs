@@ -115,7 +115,7 @@ fn a_password_is_handed_to_the_person() {
     let notice =
         session.wait_update("the person to be told", mark, |it| it["sessionUpdate"] == "notice");
     has(&notice.to_string(), &["term-1", "Password:"]);
-    session.wait_update("the card to say so", mark, |it| {
+    let card = session.wait_update("the card to say so", mark, |it| {
         it["_meta"]["copydesk"]["secretInput"]["jobId"] == "term-1"
     });
     let guess = session.tool("Terminal", json!({ "action": "send", "input": "guess<enter>" }));
@@ -128,6 +128,9 @@ fn a_password_is_handed_to_the_person() {
     editor.request("copydesk/job/write", typed);
     let seen = session.finish_tool(read).ok();
     has(&seen, &["got 7"]);
+    session.wait_update("the card to say that it waits no more", mark, |it| {
+        it["toolCallId"] == card["toolCallId"] && it["_meta"]["copydesk"] == json!({})
+    });
     let log = std::fs::read_to_string(
         editor.request("copydesk/status", json!({}))["logPath"].as_str().unwrap_or_default(),
     );
@@ -135,6 +138,63 @@ fn a_password_is_handed_to_the_person() {
     for (path, text) in _workspace.own_files() {
         assert!(!text.contains("hunter2"), "{}", path.display());
     }
+}
+
+#[test]
+fn a_password_is_wanted_no_more_once_its_program_or_the_server_is_gone() {
+    let (workspace, mut editor) = desk();
+    let asks = "python3 -c 'import getpass; getpass.getpass()'; sleep 3135.25";
+    let (id, cards) = {
+        let session = editor.session();
+        let mark = editor.mark();
+        let input = |command: &str| json!({ "action": "start", "command": command, "wait_for": "never", "timeout": 20_000 });
+        let cards = ["term-1", "term-2"].map(|job| {
+            session.tool("Terminal", input(asks)).ok();
+            let card = session.wait_update("the card to say so", mark, |it| {
+                it["_meta"]["copydesk"]["secretInput"]["jobId"] == job
+            });
+            card["toolCallId"].clone()
+        });
+        editor.request("copydesk/job/kill", json!({ "sessionId": session.id, "jobId": "term-1" }));
+        session.wait_update("the first card to say that nothing is wanted", mark, |it| {
+            it["toolCallId"] == cards[0] && it["_meta"]["copydesk"] == json!({})
+        });
+        (session.id.clone(), cards)
+    };
+    editor.kill();
+    let editor = Editor::open(&workspace, &json!({ "mode": "auto" }));
+    let mark = editor.mark();
+    let params = json!({ "sessionId": id, "cwd": editor.root(), "mcpServers": [], "replayFrom": { "type": "start" } });
+    editor.request("session/resume", params);
+    let session = editor.joined(&id);
+    session.wait_update("the second card to say so too", mark, |it| {
+        it["toolCallId"] == cards[1] && it["_meta"]["copydesk"] == json!({})
+    });
+    session.wait_update("the second program to be over", mark, |it| {
+        it["terminalId"] == "term-2" && it["exitStatus"].is_object()
+    });
+}
+
+#[test]
+fn a_terminal_says_what_runs_where_and_at_what_size() {
+    let (workspace, editor) = desk();
+    let session = editor.session();
+    let mark = editor.mark();
+    start(&session, "cat", "");
+    let started = session.wait_update("the terminal", mark, |it| it["terminalId"] == "term-1");
+    let root = workspace.root().to_string_lossy().into_owned();
+    let told = json!({
+        "sessionUpdate": "terminal_update", "terminalId": "term-1", "command": "cat", "cwd": root,
+        "size": { "cols": 80, "rows": 24 }, "capabilities": { "cancel": {} },
+    });
+    assert_eq!(started, told);
+    let size = json!({ "sessionId": session.id, "jobId": "term-1", "cols": 90, "rows": 20 });
+    editor.request("copydesk/job/resize", size);
+    session.wait_update("the new size", mark, |it| it["size"] == json!({ "cols": 90, "rows": 20 }));
+    let heredoc = format!("cat >/dev/null <<E\n{}E\n", "line\n".repeat(20_000));
+    session.tool("Bash", json!({ "command": heredoc })).ok();
+    let long = session.wait_update("the command", mark, |it| it["terminalId"] == "term-2");
+    has(long["command"].as_str().unwrap(), &["cat >/dev/null", "more characters"]);
 }
 
 #[test]
@@ -157,7 +217,10 @@ fn the_person_sees_types_resizes_and_stops() {
         (&job["jobId"], &job["status"], &job["takesInput"]),
         (&json!("term-1"), &json!("running"), &json!(true))
     );
+    assert_eq!((&job["cols"], &job["rows"]), (&json!(80), &json!(24)));
     editor.request("copydesk/job/resize", of(json!({ "cols": 90, "rows": 20 })));
+    let listed = editor.request("copydesk/job/list", json!({}));
+    assert_eq!((&listed["jobs"][0]["cols"], &listed["jobs"][0]["rows"]), (&json!(90), &json!(20)));
     assert!(
         editor.try_request("copydesk/job/resize", of(json!({ "cols": 1, "rows": 20 }))).is_err()
     );

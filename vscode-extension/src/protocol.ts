@@ -601,6 +601,10 @@ export interface JobInfo {
   unconfirmed: boolean;
   /** Whether it is a terminal, which takes input and has a size. */
   takesInput: boolean;
+  /** Columns of a terminal that runs. */
+  cols?: number | null;
+  /** Rows of a terminal that runs. */
+  rows?: number | null;
   /** What its program asks, if it waits for a password. */
   secretPrompt?: string | null;
 }
@@ -742,7 +746,7 @@ export interface MetaKeys {
   received?: number | null;
   /** On a card that waits for the person's review: its hunks that are still pending. */
   review?: number | null;
-  /** On a card: a program on a terminal waits for a password, which is the person's to give by `copydesk/job/write`. */
+  /** On a card: a program on a terminal waits for a password, which is the person's to give by `copydesk/job/write`. A later `_meta.copydesk` of the card without it says that the program waits no more. */
   secretInput?: SecretInput | null;
   /** On the parameters of `session/request_permission`: names the question in `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`. */
   requestId?: string | null;

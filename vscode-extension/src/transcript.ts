@@ -224,6 +224,7 @@ export class Transcript {
     if (extra.secretInput) item.asking = extra.secretInput.jobId;
     this.put(item);
     if (extra.secretInput) this.know(extra.secretInput.jobId, { secret: visible(extra.secretInput.prompt) });
+    else if (item.asking !== undefined && update._meta?.copydesk !== undefined) this.know(item.asking, { secret: undefined });
   }
 
   private know(terminalId: string, facts: Pick<TerminalView, 'secret' | 'role'>): void {

@@ -154,6 +154,11 @@ test('a password is wanted from when the server says so until it is given, the p
   transcript.jobs([]);
   assert.equal(secret(), undefined);
   transcript.apply(ask);
+  transcript.apply({ sessionUpdate: 'tool_call_update', toolCallId: 't', title: 'Log in' });
+  assert.equal(secret(), 'PIN⟨U+202E⟩:');
+  transcript.apply({ sessionUpdate: 'tool_call_update', toolCallId: 't', _meta: { copydesk: {} } });
+  assert.equal(secret(), undefined);
+  transcript.apply(ask);
   transcript.apply({ sessionUpdate: 'terminal_update', terminalId: 'term-1', exitStatus: { exitCode: 0 } });
   assert.equal(secret(), undefined);
   transcript.apply(ask);

@@ -515,6 +515,8 @@
 ---@field reason? string|vim.NIL Why it is being, or was, ended.
 ---@field unconfirmed boolean Some of its processes could not be shown to have ended.
 ---@field takesInput boolean Whether it is a terminal, which takes input and has a size.
+---@field cols? number|vim.NIL Columns of a terminal that runs.
+---@field rows? number|vim.NIL Rows of a terminal that runs.
 ---@field secretPrompt? string|vim.NIL What its program asks, if it waits for a password.
 
 ---`copydesk/job/kill` result.
@@ -612,7 +614,7 @@
 ---@field uri? string|vim.NIL On a card's location that has no path on disk: the document's URI; the path is for display.
 ---@field received? number|vim.NIL On a card whose arguments still arrive: characters so far.
 ---@field review? number|vim.NIL On a card that waits for the person's review: its hunks that are still pending.
----@field secretInput? copydesk.protocol.SecretInput|vim.NIL On a card: a program on a terminal waits for a password, which is the person's to give by `copydesk/job/write`.
+---@field secretInput? copydesk.protocol.SecretInput|vim.NIL On a card: a program on a terminal waits for a password, which is the person's to give by `copydesk/job/write`. A later `_meta.copydesk` of the card without it says that the program waits no more.
 ---@field requestId? string|vim.NIL On the parameters of `session/request_permission`: names the question in `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`.
 ---@field cut? boolean|vim.NIL On a hunk of `copydesk/review/didChange`: its texts are only their beginnings.
 ---@field omitted? number|vim.NIL On a file of `copydesk/review/didChange`: how many hunks it has beside those listed.

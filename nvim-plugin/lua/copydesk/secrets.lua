@@ -9,6 +9,7 @@ local M = {}
 
 ---@class copydesk.Secret
 ---@field session string
+---@field call string whose card says so
 ---@field job string
 ---@field prompt string
 
@@ -62,7 +63,9 @@ end
 ---@param secret copydesk.Secret
 local function add(secret)
   for _, known in ipairs(waiting) do
-    if vim.deep_equal(known, secret) then
+    local same = known.session == secret.session and known.job == secret.job
+    if same and known.prompt == secret.prompt then
+      known.call = secret.call
       return
     end
   end
@@ -90,14 +93,23 @@ function M.follow(session, update)
     drop_job(session, update.terminalId)
     return
   end
-  local asked = update.sessionUpdate == 'tool_call_update'
-    and vim.tbl_get(update, '_meta', 'copydesk', 'secretInput')
+  local extra = update.sessionUpdate == 'tool_call_update'
+    and vim.tbl_get(update, '_meta', 'copydesk')
+  if type(extra) ~= 'table' then
+    return
+  end
+  local asked = extra.secretInput
   if type(asked) == 'table' and type(asked.jobId) == 'string' then
     add({
       session = session,
+      call = update.toolCallId,
       job = asked.jobId,
       prompt = one_line(asked.prompt),
     })
+  else
+    drop(function(secret)
+      return secret.session == session and secret.call == update.toolCallId
+    end)
   end
 end
 

@@ -148,6 +148,8 @@ fn info(session: &Session, row: JobRow) -> JobInfo {
         reason: row.reason,
         unconfirmed: row.unconfirmed,
         takes_input,
+        cols: row.size.map(|it| it.0),
+        rows: row.size.map(|it| it.1),
     }
 }
 

@@ -232,13 +232,7 @@ impl Sessions {
             model: None,
             thinking: None,
         });
-        let cancelled =
-            |card| acp::ToolCallUpdate::new(card).status(acp::ToolCallStatus::Cancelled);
-        let ended: Vec<acp::SessionUpdate> = history
-            .open_cards()
-            .into_iter()
-            .map(|card| acp::SessionUpdate::ToolCallUpdate(cancelled(card)))
-            .collect();
+        let ended = history.endings();
         for update in &ended {
             log.append(&Record::Update { update: update.clone() });
             history.add(update);

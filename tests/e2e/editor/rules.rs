@@ -58,6 +58,10 @@ impl Rules {
             self.break_with(format!("an update of {size} bytes"));
         }
         let update = &params["update"];
+        if has_null(update) {
+            // Lua's LSP client drops it: what is cleared has to be so without one.
+            self.break_with(format!("an update with null: {update}"));
+        }
         if let Some(card) = update["toolCallId"].as_str() {
             self.cards.insert(card.to_owned());
         }
@@ -109,5 +113,17 @@ impl Rules {
                 }
             }
         }
+    }
+}
+
+/// Whether a null stands where the server writes, not a tool's own input and output.
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, it)| !["rawInput", "rawOutput"].contains(&&**key) && has_null(it)),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }

@@ -23,7 +23,7 @@ use crate::artifacts::Artifacts;
 use crate::editor::Status;
 use crate::export;
 use crate::footprint::Footprints;
-use crate::live::Live;
+use crate::live::{Asking, Live};
 use crate::notes::Notes;
 use crate::permission::{Rule, Rules};
 use crate::place::Place;
@@ -164,7 +164,7 @@ impl Session {
         let live = Live::new(start.transcript.clone());
         let dir = start.artifacts.dir().and_then(Path::parent).map(PathBuf::from);
         let notes = Arc::new(Notes::new(dir));
-        let jobs = Jobs::new(world.supervisor.clone(), start.jobs_dir, live.clone());
+        let jobs = Jobs::new(world.supervisor.clone(), start.jobs_dir, Arc::clone(&live) as _);
         let recorder = Recorder::new(start.timeline, start.transcript.clone());
         world.editor.timelines().open(&start.id, &recorder);
         let shared = Arc::new(Shared {
@@ -520,6 +520,8 @@ pub struct Calls {
     pub footprints: Footprints,
     /// What they started and speak of later.
     pub programs: Programs,
+    /// Whose cards say that a program waits for a password.
+    pub asking: Asking,
     running: Mutex<HashMap<String, CancellationToken>>,
     changed: Notify,
     /// A client came back: the questions of calls are shown again.

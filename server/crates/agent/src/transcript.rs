@@ -3,13 +3,14 @@
 //! Invariant: `seq` counts up by one per session. The first delta after a quiet gap leaves at once;
 //! later ones are merged for at most 33 ms, and anything else that leaves flushes them first.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protocol::acp::{
-    ContentBlock, ContentChunk, Meta, SessionId, SessionUpdate, TerminalId, TerminalOutputChunk,
-    ToolCallId, ToolCallUpdate, UpdateSessionNotification,
+    ContentBlock, ContentChunk, Meta, SessionId, SessionUpdate, TerminalExitStatus, TerminalId,
+    TerminalOutputChunk, TerminalUpdate, ToolCallId, ToolCallStatus, ToolCallUpdate,
+    UpdateSessionNotification,
 };
 use serde_json::json;
 
@@ -287,20 +288,63 @@ impl History {
         before
     }
 
-    /// The cards that have not ended.
-    pub fn open_cards(&self) -> Vec<ToolCallId> {
+    /// What ends all that had not ended when the process went: calls are cancelled, nobody knows how
+    /// programs ended, and none waits for a password.
+    pub fn endings(&self) -> Vec<SessionUpdate> {
+        let cancelled = |card| ToolCallUpdate::new(card).status(ToolCallStatus::Cancelled);
+        let calls = self.open_cards().into_iter().map(cancelled);
+        let answered = self.asking_cards().into_iter().map(|card| {
+            let mut meta = Meta::new();
+            meta.insert("copydesk".into(), json!({}));
+            ToolCallUpdate::new(card).meta(meta)
+        });
+        let terminals = self.open_terminals().into_iter().map(|terminal| {
+            let ended = TerminalUpdate::new(terminal).exit_status(TerminalExitStatus::new());
+            SessionUpdate::TerminalUpdate(ended)
+        });
+        calls.chain(answered).map(SessionUpdate::ToolCallUpdate).chain(terminals).collect()
+    }
+
+    fn asking_cards(&self) -> Vec<ToolCallId> {
+        let asks = |card: &&ToolCallUpdate| {
+            let extra = card.meta.value().and_then(|it| it.get("copydesk"));
+            extra.is_some_and(|it| it.get("secretInput").is_some())
+        };
+        self.all_cards().filter(asks).map(|it| it.tool_call_id.clone()).collect()
+    }
+
+    fn open_terminals(&self) -> Vec<TerminalId> {
+        let terminals = || {
+            self.updates.iter().filter_map(|it| match it {
+                SessionUpdate::TerminalUpdate(terminal) => Some(terminal),
+                _ => None,
+            })
+        };
+        let mut known: HashSet<&TerminalId> = terminals()
+            .filter(|it| it.exit_status.value().is_some())
+            .map(|it| &it.terminal_id)
+            .collect();
+        terminals().map(|it| &it.terminal_id).filter(|it| known.insert(it)).cloned().collect()
+    }
+
+    fn all_cards(&self) -> impl Iterator<Item = &ToolCallUpdate> {
+        self.updates.iter().filter_map(|it| match it {
+            SessionUpdate::ToolCallUpdate(card) => Some(card),
+            _ => None,
+        })
+    }
+
+    fn open_cards(&self) -> Vec<ToolCallId> {
         let unfinished = |it: &&ToolCallUpdate| {
             let status = it.status.value();
             status.is_none_or(|it| {
-                use protocol::acp::ToolCallStatus::{InProgress, Paused, Pending};
-                matches!(it, Pending | InProgress | Paused)
+                matches!(
+                    it,
+                    ToolCallStatus::Pending | ToolCallStatus::InProgress | ToolCallStatus::Paused
+                )
             })
         };
-        let cards = self.updates.iter().filter_map(|it| match it {
-            SessionUpdate::ToolCallUpdate(card) => Some(card),
-            _ => None,
-        });
-        cards.filter(unfinished).map(|it| it.tool_call_id.clone()).collect()
+        self.all_cards().filter(unfinished).map(|it| it.tool_call_id.clone()).collect()
     }
 
     fn merge_card(&mut self, update: &SessionUpdate) -> bool {

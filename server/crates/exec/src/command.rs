@@ -204,6 +204,8 @@ pub struct Origin {
     pub owner: String,
     pub label: String,
     pub script: String,
+    /// Where it was started.
+    pub cwd: PathBuf,
     /// `term-N`.
     pub terminal: String,
 }
@@ -225,6 +227,8 @@ pub struct JobRow {
     pub reason: Option<String>,
     pub log: Option<PathBuf>,
     pub unconfirmed: bool,
+    /// Columns and rows of a terminal that runs.
+    pub size: Option<(u16, u16)>,
 }
 
 /// What [`crate::Jobs::read`] waits for.
@@ -321,10 +325,14 @@ pub struct JobFinished {
 
 /// Who hears of commands while they run. Called from the tasks that run them: must return at once.
 pub trait Observer: Send + Sync {
-    /// A command started; `terminal` is `term-N`.
-    fn started(&self, _call: &str, _terminal: &str, _pid: i32) {}
+    /// A command started, on a terminal of this many columns and rows if it has one.
+    fn started(&self, _origin: &Origin, _size: Option<(u16, u16)>) {}
     /// Raw output as it comes, at most 64 KiB per 33 ms; what exceeds that is left out and said.
     fn output(&self, call: &str, terminal: &str, bytes: &[u8]);
+    /// A terminal has another size now.
+    fn resized(&self, _terminal: &str, _size: (u16, u16)) {}
+    /// A program whose password prompt was viewed does not wait for that password any more.
+    fn secret_over(&self, _terminal: &str) {}
     /// A command and its group are gone, seen or unseen, job or not.
     fn ended(&self, _call: &str, _terminal: &str, _status: Status, _exit: Option<&Exit>) {}
     /// Once per job at its end, unless its owner already saw the end or asked for it.

@@ -22,7 +22,7 @@ use crate::denial::Denial;
 use crate::final_text::{final_text, last_lines};
 use crate::line_watch::LineWatch;
 use crate::reading::{has_news, row, take_news};
-use crate::run::{self, Cause, Confined, Run, STOP_GRACE, Start, State};
+use crate::run::{self, Cause, Run, STOP_GRACE, Start, State};
 use crate::shell::{Grammar, promotable, reported_cwd, wrap_for_cwd};
 use crate::supervisor::{Spawn, SpawnError, Stdio, Supervisor, lock};
 
@@ -377,13 +377,13 @@ impl Jobs {
             }
             Stdio::Pty { .. } => (shell.argv(&script), stdio),
         };
-        let confined = sandbox.clone().map(|sandbox| Confined { sandbox, cwd: cwd.clone() });
-        let process = self.inner.supervisor.spawn(Spawn { argv, cwd, env, stdio, sandbox }).await?;
+        let spawn = Spawn { argv, cwd: cwd.clone(), env, stdio, sandbox: sandbox.clone() };
+        let process = self.inner.supervisor.spawn(spawn).await?;
         let start = Start {
             log: self.inner.folder.join(format!("{terminal}.log")),
-            origin: Origin { call, owner, label, script, terminal },
+            origin: Origin { call, owner, label, script, cwd, terminal },
             cwd_report,
-            confined,
+            sandbox,
             deadline,
             job,
             watch: line.map(LineWatch::new),

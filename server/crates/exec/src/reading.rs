@@ -89,6 +89,7 @@ pub(crate) fn row(run: &Run) -> Option<JobRow> {
             reason: state.ending.reason.clone(),
             log: state.capture.log().map(ToOwned::to_owned),
             unconfirmed: state.ending.unconfirmed,
+            size: state.size.as_ref().and_then(|size| size.get().ok()),
         })
     })
 }

@@ -25,6 +25,7 @@ use crate::pty::{Pty, PtySize};
 use crate::sandbox::Sandbox;
 use crate::screen::Screen;
 use crate::supervisor::{Exit, Process, ProcessGroup, Signalled, lock};
+use crate::terminals::secret;
 
 /// How long output is still read after the end of what may have printed it.
 const OUTPUT_GRACE: Duration = Duration::from_millis(100);
@@ -45,18 +46,12 @@ pub(crate) struct Run {
     pub started: Instant,
     /// Where the shell leaves its last directory.
     pub cwd_report: PathBuf,
-    pub confined: Option<Confined>,
+    pub sandbox: Option<Sandbox>,
     pub observer: Arc<dyn Observer>,
     orders: mpsc::UnboundedSender<Order>,
     /// Present for terminals.
     input: Option<mpsc::Sender<Vec<u8>>>,
     pub shared: Shared,
-}
-
-/// Where a command starts and what it may do there.
-pub(crate) struct Confined {
-    pub sandbox: Sandbox,
-    pub cwd: PathBuf,
 }
 
 pub(crate) struct Shared {
@@ -167,9 +162,9 @@ impl Run {
         let succeeded = state.ending.exit.as_ref().is_none_or(Exit::is_success);
         // What a pipe ends with knows nothing of what went before.
         let failed = !succeeded || has_pipe(&self.origin.script);
-        match &self.confined {
-            Some(confined) if failed && state.ending.cause.is_none() => {
-                confined.sandbox.denials(text, cwd.unwrap_or(&confined.cwd))
+        match &self.sandbox {
+            Some(sandbox) if failed && state.ending.cause.is_none() => {
+                sandbox.denials(text, cwd.unwrap_or(&self.origin.cwd))
             }
             Some(_) | None => Vec::new(),
         }
@@ -203,7 +198,7 @@ impl Run {
 
     /// Whether this is a terminal.
     pub(crate) fn resize(&self, cols: u16, rows: u16) -> bool {
-        self.state(|state| match &state.size {
+        let resized = self.state(|state| match &state.size {
             Some(size) if size.set(cols, rows).is_ok() => {
                 if let Some(screen) = &mut state.screen {
                     screen.resize(cols, rows);
@@ -211,7 +206,11 @@ impl Run {
                 true
             }
             Some(_) | None => false,
-        })
+        });
+        if resized {
+            self.observer.resized(&self.origin.terminal, (cols, rows));
+        }
+        resized
     }
 
     /// Tells the owner of the end, if it has to be told and has not been.
@@ -242,14 +241,23 @@ impl Run {
     }
 
     fn push(&self, bytes: &[u8]) {
-        let replies = self.state(|state| {
+        let (replies, secret_over) = self.state(|state| {
             state.capture.push(bytes);
             if let Some(watch) = &mut state.watch {
                 watch.push(bytes);
             }
             state.last_output = Instant::now();
-            state.screen.as_mut().map(|screen| screen.feed(bytes)).unwrap_or_default()
+            let replies =
+                state.screen.as_mut().map(|screen| screen.feed(bytes)).unwrap_or_default();
+            let over = state.secret_told.is_some() && secret(state).is_none();
+            if over {
+                state.secret_told = None;
+            }
+            (replies, over)
         });
+        if secret_over {
+            self.observer.secret_over(&self.origin.terminal);
+        }
         if !replies.is_empty() {
             // A program that asks without reading the answers goes without.
             let _ = self.write(&replies);
@@ -263,7 +271,7 @@ pub(crate) struct Start {
     pub origin: Origin,
     pub log: PathBuf,
     pub cwd_report: PathBuf,
-    pub confined: Option<Confined>,
+    pub sandbox: Option<Sandbox>,
     pub deadline: Option<Duration>,
     pub job: Option<JobId>,
     pub watch: Option<LineWatch>,
@@ -277,12 +285,14 @@ pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> 
     let owner_waits = usize::from(start.job.is_some());
     let (orders, queue) = mpsc::unbounded_channel();
     let mut size = None;
+    let mut told_size = None;
     let mut screen = None;
     let mut input = None;
     let source = if let Some(pty) = process.pty.take() {
         let known = pty.size()?;
         let (cols, rows) = known.get()?;
         screen = Some(Screen::new(cols, rows));
+        told_size = Some((cols, rows));
         size = Some(known);
         let (source, mut sink) = tokio::io::split(pty);
         let (sender, mut waiting) = mpsc::channel::<Vec<u8>>(INPUT_QUEUE);
@@ -321,13 +331,13 @@ pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> 
         pid: process.pid,
         started: now,
         cwd_report: start.cwd_report,
-        confined: start.confined,
+        sandbox: start.sandbox,
         observer: start.observer,
         orders,
         input,
         shared: Shared { state: Mutex::new(state), changed: watch::Sender::new(()) },
     });
-    run.observer.started(&run.origin.call, &run.origin.terminal, run.pid);
+    run.observer.started(&run.origin, told_size);
     let driver = Driver {
         run: Arc::clone(&run),
         group: process.group(),
@@ -529,7 +539,7 @@ impl Driver {
         if let Some(bytes) = self.live.take(Instant::now()) {
             run.observer.output(&run.origin.call, &run.origin.terminal, &bytes);
         }
-        let (status, exit, unread) = run.state(|state| {
+        let (status, exit, unread, secret_over) = run.state(|state| {
             state.capture.finish();
             state.ending.lost = self.group.is_lost();
             state.ending.settled = true;
@@ -537,8 +547,12 @@ impl Driver {
             state.ending.unconfirmed = state.ending.unconfirmed && state.ending.lost;
             state.size = None;
             let unread = state.job.is_some() || state.ending.cause.is_some();
-            (state.status(), state.ending.exit.clone(), unread)
+            let secret_over = state.secret_told.take().is_some();
+            (state.status(), state.ending.exit.clone(), unread, secret_over)
         });
+        if secret_over {
+            run.observer.secret_over(&run.origin.terminal);
+        }
         if unread {
             // No one asks any more where it ended up. Usually there is no such file.
             let _ = rustix::fs::unlink(&run.cwd_report);

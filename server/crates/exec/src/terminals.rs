@@ -229,7 +229,7 @@ impl Run {
 }
 
 /// The question a program asks, if it waits for a password.
-fn secret(state: &State) -> Option<String> {
+pub(crate) fn secret(state: &State) -> Option<String> {
     let screen = state.screen.as_ref()?;
     let echo = state.size.as_ref()?.echo()?;
     let line = screen.before_cursor();

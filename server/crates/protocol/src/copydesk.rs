@@ -97,7 +97,8 @@ pub struct MetaKeys {
     /// On a card that waits for the person's review: its hunks that are still pending.
     pub review: Option<u32>,
     /// On a card: a program on a terminal waits for a password, which is the person's to give by
-    /// `copydesk/job/write`.
+    /// `copydesk/job/write`. A later `_meta.copydesk` of the card without it says that the program
+    /// waits no more.
     pub secret_input: Option<SecretInput>,
     /// On the parameters of `session/request_permission`: names the question in
     /// `copydesk/request/resolved` and in the commands `copydesk.approve` and `copydesk.deny`.

@@ -58,6 +58,12 @@ pub struct JobInfo {
     pub unconfirmed: bool,
     /// Whether it is a terminal, which takes input and has a size.
     pub takes_input: bool,
+    /// Columns of a terminal that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cols: Option<u16>,
+    /// Rows of a terminal that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u16>,
     /// What its program asks, if it waits for a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_prompt: Option<String>,

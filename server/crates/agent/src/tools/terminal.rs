@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use exec::{Came, Command, Exit, InputError, JobId, JobKilled, Status, Stdio, Typed, Until, View};
-use protocol::acp::{Meta, Notice, NoticeSeverity, SessionUpdate, ToolCallUpdate, ToolKind};
+use protocol::acp::{Notice, NoticeSeverity, SessionUpdate, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -380,13 +380,9 @@ fn hand_over(cx: &Cx, job: &JobId, launch: &Launch, question: &str) {
         "{job} (`{}`) asks: {question} Type the answer into the terminal; the agent does not see it.",
         bounds::title(&launch.script)
     );
-    let transcript = &cx.session.transcript;
-    transcript.send(SessionUpdate::Notice(Notice::new(NoticeSeverity::Warning, text)));
-    let mut meta = Meta::new();
-    let asked = json!({ "jobId": job.to_string(), "prompt": question });
-    meta.insert("copydesk".into(), json!({ "secretInput": asked }));
-    let card = ToolCallUpdate::new(cx.call.clone()).meta(meta);
-    transcript.send(SessionUpdate::ToolCallUpdate(card));
+    let notice = Notice::new(NoticeSeverity::Warning, text);
+    cx.session.transcript.send(SessionUpdate::Notice(notice));
+    cx.session.calls.asking.asked(&cx.session, &cx.call, job, &question);
 }
 
 fn with_traces(mut output: Output, traces: Traces) -> Output {

@@ -138,8 +138,38 @@ async fn a_replay_shows_each_thing_once_and_whole() {
     assert_eq!(first, before as u64 + 1);
     let mut history = History::default();
     transcript.history().iter().for_each(|it| history.add(it));
-    let open: Vec<String> = history.open_cards().iter().map(ToString::to_string).collect();
-    assert_eq!(open, ["open"]);
+    let endings = serde_json::to_value(history.endings()).unwrap();
+    assert_eq!(
+        endings,
+        json!([{ "sessionUpdate": "tool_call_update", "toolCallId": "open", "status": "cancelled" }])
+    );
+}
+
+#[test]
+fn a_process_that_went_leaves_no_program_running_and_no_password_wanted() {
+    let asking = |copydesk: Value| {
+        let mut meta = Meta::new();
+        meta.insert("copydesk".into(), copydesk);
+        SessionUpdate::ToolCallUpdate(card("c").status(ToolCallStatus::Completed).meta(meta))
+    };
+    let wanted = asking(json!({ "secretInput": { "jobId": "t", "prompt": "PIN:" } }));
+    let started = |id: &str| SessionUpdate::TerminalUpdate(TerminalUpdate::new(id.to_owned()));
+    let ended = |id: &str| {
+        let ended = TerminalUpdate::new(id.to_owned()).exit_status(TerminalExitStatus::new());
+        SessionUpdate::TerminalUpdate(ended)
+    };
+    let mut history = History::default();
+    [started("t"), started("u"), wanted, ended("u")].iter().for_each(|it| history.add(it));
+    let endings = history.endings();
+    assert_eq!(
+        serde_json::to_value(&endings).unwrap(),
+        json!([
+            { "sessionUpdate": "tool_call_update", "toolCallId": "c", "_meta": { "copydesk": {} } },
+            { "sessionUpdate": "terminal_update", "terminalId": "t", "exitStatus": {} },
+        ])
+    );
+    endings.iter().for_each(|it| history.add(it));
+    assert!(history.endings().is_empty());
 }
 
 #[tokio::test]
