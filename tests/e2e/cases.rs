@@ -8,6 +8,8 @@ mod b;
 mod c;
 mod d;
 mod e;
+mod g;
+mod h;
 
 use std::path::Path;
 
@@ -36,6 +38,8 @@ const NVIM: &str = "tests/nvim/e2e/review.lua";
 const EDITS: &str = "tests/e2e/edits.rs";
 const CHECKPOINTS: &str = "tests/e2e/checkpoints.rs";
 const REVIEW: &str = "tests/e2e/review.rs";
+const TURNS: &str = "tests/e2e/turns.rs";
+const PROCESSES: &str = "tests/e2e/processes.rs";
 
 const CASES: &[(&str, Proof)] = &[
     ("A1", Here),
@@ -109,6 +113,40 @@ const CASES: &[(&str, Proof)] = &[
             ("tests/nvim/e2e/turn.lua", "typing goes on in insert mode while the edit arrives"),
         ]),
     ),
+    ("G1", Held(&[(TURNS, "cancel_during_a_command_ends_its_group_and_its_card")])),
+    (
+        "G2",
+        Held(&[
+            (TURNS, "cancel_during_the_stream_hangs_up_and_ends_the_turn"),
+            (TURNS, "cancel_during_a_command_ends_its_group_and_its_card"),
+        ]),
+    ),
+    (
+        "G4",
+        Held(&[
+            ("tests/nvim/unit/chat.lua", "clearing the prompt stops nothing"),
+            ("vscode-extension/test/panel.test.ts", "clearing the prompt stops nothing"),
+        ]),
+    ),
+    ("G5", Here),
+    ("G7", Here),
+    ("G8", Held(&[(PROCESSES, "punctuation_reaches_the_shell_as_written")])),
+    ("G10", Held(&[(PROCESSES, "colours_and_progress_are_shown_as_their_final_text")])),
+    (
+        "H1",
+        Held(&[
+            (PROCESSES, "a_running_command_does_not_outlive_a_killed_server"),
+            (PROCESSES, "a_grandchild_in_the_background_does_not_outlive_a_killed_server"),
+            (PROCESSES, "a_double_forked_daemon_does_not_outlive_a_killed_server"),
+            (PROCESSES, "nothing_outlives_a_closed_standard_input"),
+            (PROCESSES, "a_terminal_does_not_outlive_a_killed_server_nor_a_closed_input"),
+        ]),
+    ),
+    ("H2", Here),
+    ("H4", Here),
+    ("H5", Here),
+    ("H7", Here),
+    ("H8", Here),
 ];
 
 #[test]
@@ -116,7 +154,7 @@ fn every_row_has_its_test() {
     let root = project();
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
     let mut here = String::new();
-    for section in ["a", "b", "c", "d", "e"] {
+    for section in ["a", "b", "c", "d", "e", "g", "h"] {
         here.push_str(&read(&root.join(format!("tests/e2e/cases/{section}.rs"))));
     }
     let mut problems = Vec::new();
@@ -127,9 +165,9 @@ fn every_row_has_its_test() {
             Held(tests) => {
                 for (file, name) in *tests {
                     let text = read(&root.join(file));
-                    if !text.contains(&format!("fn {name}()"))
-                        && !text.contains(&format!("T['{name}']"))
-                    {
+                    let forms =
+                        [format!("fn {name}()"), format!("T['{name}']"), format!("test('{name}'")];
+                    if !forms.iter().any(|form| text.contains(form)) {
                         problems.push(format!("{id}: no test {name:?} in {file}"));
                     }
                 }

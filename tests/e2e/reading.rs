@@ -373,7 +373,7 @@ fn what_is_no_file_is_refused_at_once() {
 }
 
 /// Bytes the server holds.
-fn memory(editor: &Editor) -> u64 {
+pub fn memory(editor: &Editor) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", editor.pid())).unwrap();
     let line = status.lines().find(|it| it.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1_024

@@ -163,6 +163,41 @@ fn a_job_says_what_it_was_denied() {
 }
 
 #[test]
+fn servers_and_programs_on_terminals_are_confined_too() {
+    let write = "echo changed > a.txt || echo kept out; sleep 3161.25";
+    let start = |more: Value| {
+        let mut input = json!({ "action": "start", "command": write, "timeout": 20_000 });
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        input
+    };
+    let (workspace, editor) = desk(&settings("read-only"));
+    let session = editor.session();
+    let server = start(json!({ "ready": { "log_pattern": "kept out" } }));
+    let terminal = start(json!({ "wait_for": "kept out" }));
+    for (tool, input) in [("Process", server), ("Terminal", terminal)] {
+        let told = session.tool(tool, input).ok();
+        assert!(told.contains("kept out") && !told.contains("did not come"), "{tool}: {told}");
+        assert_eq!(workspace.read("a.txt"), "one\n", "{tool}");
+    }
+}
+
+#[test]
+fn a_terminal_reaches_no_network_from_the_sandbox() {
+    let (_workspace, editor) = desk(&settings("workspace-write"));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let session = editor.session();
+    session.tool("Terminal", json!({ "action": "start", "command": "bash --norc -i" })).ok();
+    let connect = format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) || echo clo''sed\n");
+    let input =
+        json!({ "action": "send", "input": connect, "wait_for": "closed", "timeout": 20_000 });
+    let told = session.tool("Terminal", input).ok();
+    assert!(!told.contains("did not come in time"), "{told}");
+    assert!(listener.accept().is_err());
+}
+
+#[test]
 fn a_cancelled_question_ends_the_call() {
     let (workspace, editor) = desk(&settings("read-only"));
     editor.permit(Answer::Hold);

@@ -193,6 +193,24 @@ test('what runs can be stopped, a command alone goes to the background, and scri
   assert.deepEqual(offered({ role: 'command', exit: 'exit code 0' }), []);
 });
 
+test('clearing the prompt stops nothing', () => {
+  const { element, sent } = panel({ header: { ...EMPTY.header, busy: true } });
+  const input = element.querySelector<HTMLTextAreaElement>('.composer textarea');
+  assert.ok(input);
+  const key = (key: string, more: Partial<KeyboardEvent> = {}): boolean => input.dispatchEvent(Object.assign(new window.Event('keydown', { bubbles: true }), { key, ...more }));
+  input.value = 'half said';
+  key('a', { ctrlKey: true });
+  key('Delete');
+  key('c', { ctrlKey: true });
+  input.value = '';
+  input.dispatchEvent(new window.Event('input', { bubbles: true }));
+  key('Backspace');
+  key('Enter');
+  assert.deepEqual(sent.filter(message => message.type !== 'draft' && message.type !== 'ready'), []);
+  key('Escape');
+  assert.deepEqual(sent.at(-1), { type: 'stop' });
+});
+
 test('a program has a line to type into, but not while it asks for a password, and long output can be shown whole', () => {
   const terminal: Snapshot['terminals'][number] = { id: 'x', command: 'cat', cwd: '/', text: 'tail', cut: true, role: 'program' };
   const { element, sent, panel: made } = panel({ items: [{ kind: 'tool', id: 't', title: 'Terminal', toolKind: 'execute', status: 'completed', blocks: [{ type: 'terminal', terminalId: 'x' }], locations: [], alwaysOpen: false }], terminals: [terminal] });

@@ -314,6 +314,18 @@ T['stop cancels a running turn'] = function()
   wait_text(c, 'Stopped.')
 end
 
+T['clearing the prompt stops nothing'] = function()
+  local c = started()
+  c:update({ sessionUpdate = 'state_update', state = 'running' })
+  c:wait('require("copydesk").status().state == "running"')
+  for _, clearing in ipairs({ '<C-u>', '<C-w><C-w>', '<Esc>cc<Esc>', '<Esc>ggdG', '<C-c>:%d<CR>' }) do
+    c:type('ihalf said' .. clearing .. '<Esc>ggdG')
+    c:wait([[vim.deep_equal(vim.api.nvim_buf_get_lines(0, 0, -1, false), { '' })]])
+  end
+  check(#c:received('session/cancel'), 0)
+  check(c:lua('return require("copydesk").status().state'), 'running')
+end
+
 T['closing either window by any means closes the chat and it comes back'] = function()
   for _, how in ipairs({ 'quit', 'close', 'bdelete', 'bwipeout!', 'only' }) do
     for _, which in ipairs({ 'transcript', 'input' }) do
@@ -605,14 +617,20 @@ end
 
 T['a program that ends or no longer asks needs no password'] = function()
   local c = started()
-  for _, job in ipairs({ 'term-1', 'term-2' }) do
+  for _, job in ipairs({ 'term-1', 'term-2', 'term-3' }) do
     asks_password(c, job)
   end
-  wait_text(c, 'term-2 asks')
+  wait_text(c, 'term-3 asks')
+  c:update({ sessionUpdate = 'tool_call_update', toolCallId = 't-term-2', title = 'Log in' })
+  c:update({
+    sessionUpdate = 'tool_call_update',
+    toolCallId = 't-term-3',
+    _meta = { copydesk = vim.empty_dict() },
+  })
   c:update({ sessionUpdate = 'terminal_update', terminalId = 'term-1', exitStatus = { exitCode = 0 } })
   say(c, 'told')
   wait_text(c, 'told')
-  check({ count(c, 'term-1 asks'), count(c, 'term-2 asks') }, { 0, 1 })
+  check({ count(c, 'term-1 asks'), count(c, 'term-2 asks'), count(c, 'term-3 asks') }, { 0, 1, 0 })
   c:server('fixture/answers', { ['copydesk/job/list'] = { jobs = {} } })
   c:cmd('Copydesk password')
   c:wait('vim.inspect(told):find("no such program asks", 1, true)')
