@@ -45,6 +45,7 @@ pub use roots::{Resolved, Roots, shown_alike};
 pub use search::{
     GlobHit, GlobQuery, GlobResult, GrepFile, GrepLimits, GrepLine, GrepMode, GrepPattern,
     GrepQuery, GrepResult, GrepScope, Order, QueryError, TreeNode, TreeQuery, TreeResult,
+    Visibility,
 };
 pub use secrets::secrets;
 pub use snapshot::{LineRange, ReadError, Snapshot, Source};

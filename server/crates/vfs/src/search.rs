@@ -6,16 +6,18 @@
 mod filter;
 mod glob;
 mod grep;
+mod ignoring;
 mod list;
 mod rules;
 mod scan;
 mod stamp;
 mod targets;
 mod tree;
+mod visibility;
 mod walk;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::location::Location;
@@ -23,6 +25,7 @@ use crate::store::Vfs;
 
 pub(crate) use list::FileLists;
 pub(crate) use rules::IGNORE_FILES;
+pub use visibility::Visibility;
 pub(crate) use walk::{List, path_order, threads};
 
 /// What a search of contents gives for each file.
@@ -83,8 +86,8 @@ pub struct GrepScope {
     pub names: Vec<String>,
     /// All documents without a path.
     pub include_virtual: bool,
-    /// Sensitive paths the person allowed by name.
-    pub allow_sensitive: Vec<PathBuf>,
+    /// Files that are not searched.
+    pub visibility: Visibility,
 }
 
 /// What ends a search, and how much of a line is kept.
@@ -121,7 +124,7 @@ impl Default for GrepScope {
             include_ignored: false,
             names: Vec::new(),
             include_virtual: true,
-            allow_sensitive: Vec::new(),
+            visibility: Visibility::default(),
         }
     }
 }
@@ -179,6 +182,8 @@ pub struct GrepResult {
     pub cancelled: bool,
     /// Files left out because they are sensitive (and pass the filters).
     pub sensitive: usize,
+    /// Files below the searched folders left out because a rule denies them, whatever the pattern and the filters.
+    pub denied: usize,
     /// Files searched.
     pub searched: usize,
     /// What could not be read, bounded.
@@ -197,7 +202,8 @@ pub struct GlobQuery {
     pub order: Order,
     /// At most this many; 0 for no limit but the built-in one.
     pub limit: usize,
-    pub allow_sensitive: Vec<PathBuf>,
+    /// Files that are not found.
+    pub visibility: Visibility,
 }
 
 impl Default for GlobQuery {
@@ -209,7 +215,7 @@ impl Default for GlobQuery {
             include_ignored: false,
             order: Order::Newest,
             limit: 1_000,
-            allow_sensitive: Vec::new(),
+            visibility: Visibility::default(),
         }
     }
 }
@@ -231,6 +237,8 @@ pub struct GlobResult {
     pub cancelled: bool,
     /// Matches left out because they are sensitive.
     pub sensitive: usize,
+    /// Files below the folder left out because a rule denies them, whatever the patterns.
+    pub denied: usize,
     pub notes: Vec<String>,
 }
 
@@ -245,6 +253,8 @@ pub struct TreeQuery {
     pub ignore: Vec<String>,
     /// Entries at most.
     pub limit: usize,
+    /// What is denied is not listed; secrets are, since their names are none.
+    pub visibility: Visibility,
 }
 
 /// One entry of a tree, in the order a tree is printed.
@@ -273,6 +283,8 @@ pub struct TreeResult {
     pub nodes: Vec<TreeNode>,
     pub truncated: bool,
     pub cancelled: bool,
+    /// Some entries are left out because a rule denies them.
+    pub denied: bool,
     pub notes: Vec<String>,
 }
 
@@ -285,8 +297,8 @@ pub enum QueryError {
     Glob { glob: String, reason: String },
     #[error("there is no file type {name:?}{}", nearest_text(nearest))]
     Type { name: String, nearest: Vec<String> },
-    #[error("{} does not exist{}", path.display(), nearest_text(similar))]
-    NoSuchPath { path: PathBuf, similar: Vec<String> },
+    #[error("{} does not exist{}", path.display(), crate::snapshot::did_you_mean(similar))]
+    NoSuchPath { path: PathBuf, similar: Vec<PathBuf> },
     #[error("{} is not a folder", path.display())]
     NotAFolder { path: PathBuf },
 }
@@ -300,6 +312,16 @@ fn nearest_text(nearest: &[String]) -> String {
         String::new()
     } else {
         format!(" (did you mean {}?)", nearest.join(" or "))
+    }
+}
+
+impl QueryError {
+    /// The same, suggesting none of the paths that `hidden` names.
+    pub fn without(mut self, hidden: impl Fn(&Path) -> bool) -> QueryError {
+        if let QueryError::NoSuchPath { similar, .. } = &mut self {
+            similar.retain(|path| !hidden(path));
+        }
+        self
     }
 }
 

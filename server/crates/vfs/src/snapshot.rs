@@ -2,7 +2,7 @@
 //! A snapshot never changes; taking one costs a reference count when the document is open.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
@@ -104,7 +104,17 @@ pub enum ReadError {
     Cancelled,
 }
 
-fn did_you_mean(similar: &[PathBuf]) -> String {
+impl ReadError {
+    /// The same, suggesting none of the paths that `hidden` names.
+    pub fn without(mut self, hidden: impl Fn(&Path) -> bool) -> ReadError {
+        if let ReadError::NotFound { similar, .. } = &mut self {
+            similar.retain(|path| !hidden(path));
+        }
+        self
+    }
+}
+
+pub(crate) fn did_you_mean(similar: &[PathBuf]) -> String {
     if similar.is_empty() {
         return String::new();
     }

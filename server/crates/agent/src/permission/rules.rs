@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use exec::Grammar;
+use vfs::Visibility;
 
 use crate::permission::shell;
 use crate::place::{Place, Target};
@@ -168,11 +169,35 @@ impl Rules {
         Rules { all: self.all.iter().filter(kept).cloned().collect() }
     }
 
-    /// Whether a deny rule covers reading a file that a search came upon.
-    pub fn denies_read(&self, location: &vfs::Location, place: &Place) -> bool {
-        let Some(path) = location.path() else { return false };
-        let Ok(target) = place.target(&path.display().to_string()) else { return false };
-        self.of(Decision::Deny).any(|rule| rule.tool == READS && touches(rule, &target, place))
+    /// Which of the files that a search comes upon it may tell of.
+    pub fn visibility(&self, place: &Place) -> Visibility {
+        let (rules, here) = (self.clone(), place.clone());
+        let visibility =
+            Visibility::default().allowing(move |path| rules.names_path(path, Touch::Read, &here));
+        match self.unreadable(place) {
+            Some(denied) => visibility.denying(denied),
+            None => visibility,
+        }
+    }
+
+    /// Whether deny rules cover reading a path, made ready for many; `None` where there are no such rules.
+    pub fn unreadable(
+        &self,
+        place: &Place,
+    ) -> Option<impl Fn(&Path) -> bool + Send + Sync + 'static> {
+        let rules: Vec<&Rule> = self.of(Decision::Deny).filter(|it| it.tool == READS).collect();
+        let all = rules.iter().any(|rule| rule.specifier.is_none());
+        let patterns = rules.iter().filter_map(|rule| rule.specifier.as_deref());
+        let matchers: Vec<(PathBuf, Gitignore)> =
+            patterns.flat_map(|pattern| matchers(pattern, place)).collect();
+        let covers = move |path: &Path| {
+            let by = |(base, matcher): &(PathBuf, Gitignore)| {
+                let rest = path.strip_prefix(base);
+                rest.is_ok_and(|rest| matcher.matched_path_or_any_parents(rest, false).is_ignore())
+            };
+            all || matchers.iter().any(by)
+        };
+        (!rules.is_empty()).then_some(covers)
     }
 
     /// A rule of this decision that names the tool and nothing else.
@@ -334,10 +359,8 @@ enum Reach {
 
 fn matches_path(rule: &Rule, path: &Path, place: &Place, reach: Reach) -> bool {
     let Some(specifier) = &rule.specifier else { return true };
-    let (bases, pattern) = anchored(specifier, place);
-    bases.iter().any(|base| {
+    matchers(specifier, place).iter().any(|(base, matcher)| {
         let Ok(rest) = path.strip_prefix(base) else { return false };
-        let Some(matcher) = matcher(base, &pattern) else { return false };
         match reach {
             Reach::Itself => matcher.matched(rest, false).is_ignore(),
             Reach::Below => matcher.matched_path_or_any_parents(rest, false).is_ignore(),
@@ -361,6 +384,15 @@ fn anchored(specifier: &str, place: &Place) -> (Vec<PathBuf>, String) {
     let mut bases = vec![place.cwd.clone(), place.roots.locate(&place.cwd).real];
     bases.extend(place.folders());
     (bases, relative.to_string())
+}
+
+/// What a pattern matches, by the folders it may start from.
+fn matchers(specifier: &str, place: &Place) -> Vec<(PathBuf, Gitignore)> {
+    let (mut bases, pattern) = anchored(specifier, place);
+    bases.sort();
+    bases.dedup();
+    let ready = |base: PathBuf| Some((matcher(&base, &pattern)?, base));
+    bases.into_iter().filter_map(ready).map(|(matcher, base)| (base, matcher)).collect()
 }
 
 fn matcher(base: &Path, pattern: &str) -> Option<Gitignore> {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use vfs::{GlobQuery, Location, Order};
 
-use super::grep::layout;
+use super::grep::{self, layout};
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
 
@@ -67,6 +67,7 @@ impl Tool for Glob {
             include_dirs: self.include_dirs,
             order: Order::Newest,
             limit,
+            visibility: cx.session.rules().visibility(&cx.place),
             ..GlobQuery::default()
         };
         let (vfs, cancel) = (cx.vfs.clone(), cx.cancel.clone());
@@ -74,7 +75,7 @@ impl Tool for Glob {
             tokio::task::spawn_blocking(move || vfs.glob(&query, &|| cancel.is_cancelled()))
                 .await
                 .map_err(|err| Failure::new(format!("The search failed: {err}.")))?
-                .map_err(|err| Failure::new(format!("{err}.")))?;
+                .map_err(|err| grep::refused(cx, err))?;
         if found.cancelled {
             return Err(Failure::Cancelled);
         }
@@ -94,9 +95,9 @@ impl Tool for Glob {
             ));
         }
         if 0 < found.sensitive {
-            text.push_str(&format!("[{} sensitive files left out]\n", found.sensitive));
+            text.push_str(&grep::withheld(found.sensitive));
         }
-        for note in &found.notes {
+        for note in grep::denied(found.denied).iter().chain(&found.notes) {
             text.push_str(&format!("[note: {note}]\n"));
         }
         let title = format!("{} · {} found", self.title(), found.total);

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use vfs::{
     GrepLimits, GrepLine, GrepMode, GrepPattern, GrepQuery, GrepResult, GrepScope, Location, Order,
+    QueryError,
 };
 
 use self::layout::{Numbers, Style, Window};
@@ -125,21 +126,15 @@ impl Tool for Grep {
         let mut notes = Vec::new();
         let query = self.query(cx, &mut notes)?;
         let (vfs, cancel) = (cx.vfs.clone(), cx.cancel.clone());
-        let mut found =
+        let found =
             tokio::task::spawn_blocking(move || vfs.grep(&query, &|| cancel.is_cancelled()))
                 .await
                 .map_err(|err| Failure::new(format!("The search failed: {err}.")))?
-                .map_err(|err| Failure::new(format!("{err}.")))?;
+                .map_err(|err| refused(cx, err))?;
         if found.cancelled {
             return Err(Failure::Cancelled);
         }
-        let rules = cx.session.rules();
-        let total = found.files.len();
-        found.files.retain(|it| !rules.denies_read(&it.location, &cx.place));
-        if found.files.len() < total {
-            let left = total - found.files.len();
-            notes.push(format!("{left} files were left out: a rule denies reading them"));
-        }
+        notes.extend(denied(found.denied));
         let title = format!("Search `{}` · {}", self.pattern, summary(&found));
         Ok(Output::text(self.shown(cx, &found, notes)).with_title(title))
     }
@@ -186,7 +181,7 @@ impl Grep {
                 types: self.r#type.iter().cloned().collect(),
                 include_ignored: self.include_ignored,
                 include_virtual: self.path.is_none() && self.paths.is_empty(),
-                ..GrepScope::default()
+                visibility: cx.session.rules().visibility(&cx.place),
             },
             mode: match self.output_mode {
                 Mode::FilesWithMatches => GrepMode::Files,
@@ -239,7 +234,7 @@ impl Grep {
             text.push_str(&format!("[{rest}]\n"));
         }
         if 0 < found.sensitive {
-            text.push_str(&format!("[{} sensitive files left out]\n", found.sensitive));
+            text.push_str(&withheld(found.sensitive));
         }
         for note in notes.iter().chain(&found.notes) {
             text.push_str(&format!("[note: {note}]\n"));
@@ -365,6 +360,28 @@ fn line_of(line: &GrepLine) -> layout::Line<'_> {
         cut_before: 0 < line.cut_before,
         cut_after: 0 < line.cut_after,
     }
+}
+
+/// Why a search could not be made, suggesting nothing that a rule denies reading.
+pub fn refused(cx: &Cx, error: QueryError) -> Failure {
+    let error = match cx.session.rules().unreadable(&cx.place) {
+        Some(denied) => error.without(denied),
+        None => error,
+    };
+    Failure::new(format!("{error}."))
+}
+
+/// What is said of files that rules deny.
+pub fn denied(count: usize) -> Option<String> {
+    let files = files(count);
+    let (were, them) = if count == 1 { ("was", "it") } else { ("were", "them") };
+    (0 < count).then(|| format!("{files} {were} left out: a rule denies reading {them}"))
+}
+
+/// What is said of files with secrets.
+pub fn withheld(count: usize) -> String {
+    let files = if count == 1 { "file" } else { "files" };
+    format!("[{count} sensitive {files} left out]\n")
 }
 
 fn beyond(offset: usize, total: usize) -> String {

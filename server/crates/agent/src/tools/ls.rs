@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use vfs::{FileKind, Location, TreeNode, TreeQuery};
 
-use super::grep::layout;
+use super::grep::{self, layout};
 use crate::bounds::counted;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
@@ -58,14 +58,19 @@ impl Tool for Ls {
             return Err(Failure::new("Only folders on disk can be listed."));
         };
         let depth = self.depth.unwrap_or(2);
-        let query =
-            TreeQuery { root, depth: depth.clamp(1, DEPTH), ignore: self.ignore, limit: ENTRIES };
+        let query = TreeQuery {
+            root,
+            depth: depth.clamp(1, DEPTH),
+            ignore: self.ignore,
+            limit: ENTRIES,
+            visibility: cx.session.rules().visibility(&cx.place),
+        };
         let (vfs, cancel) = (cx.vfs.clone(), cx.cancel.clone());
         let shown = query.root.clone();
         let tree = tokio::task::spawn_blocking(move || vfs.tree(&query, &|| cancel.is_cancelled()))
             .await
             .map_err(|err| Failure::new(format!("The listing failed: {err}.")))?
-            .map_err(|err| Failure::new(format!("{err}.")))?;
+            .map_err(|err| grep::refused(cx, err))?;
         if tree.cancelled {
             return Err(Failure::Cancelled);
         }
@@ -83,6 +88,9 @@ impl Tool for Ls {
         }
         if DEPTH < depth {
             text.push_str(&format!("[note: {depth} levels were asked for; {DEPTH} is the most]\n"));
+        }
+        if tree.denied {
+            text.push_str("[note: some entries were left out: a rule denies reading them]\n");
         }
         for note in &tree.notes {
             text.push_str(&format!("[note: {note}]\n"));

@@ -288,6 +288,10 @@ fn past_end(offset: i64, total: usize) -> Failure {
 
 /// A failure to read, with what to do instead.
 pub fn failure(cx: &Cx, err: ReadError) -> Failure {
+    let err = match cx.session.rules().unreadable(&cx.place) {
+        Some(denied) => err.without(denied),
+        None => err,
+    };
     match err {
         ReadError::Cancelled => Failure::Cancelled,
         ReadError::Folder { path } => Failure::new(format!(

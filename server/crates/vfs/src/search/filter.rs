@@ -157,8 +157,3 @@ pub(super) fn types(names: &[String]) -> Result<Option<Types>, QueryError> {
         .map(Some)
         .map_err(|error| QueryError::Type { name: error.to_string(), nearest: Vec::new() })
 }
-
-/// Secrets are left out unless the person allowed the very path.
-pub(super) fn is_withheld(path: &Path, allowed: &[PathBuf]) -> bool {
-    crate::guard::is_sensitive(path) && !allowed.iter().any(|allowed| allowed == path)
-}

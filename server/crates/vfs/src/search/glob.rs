@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::filter::{self, Globs};
-use super::targets::{Choice, Overlay, files_below};
+use super::filter::Globs;
+use super::targets::{Choice, Folders, Overlay, files_below};
+use super::visibility::Sight;
 use super::walk::{Ignored, threads};
 use super::{GlobHit, GlobQuery, GlobResult, Order, QueryError};
 use crate::disk::{self, FileKind};
@@ -24,14 +25,14 @@ pub(super) fn run(
     cancelled: &dyn Fn() -> bool,
 ) -> Result<GlobResult, QueryError> {
     let root = crate::normalize(&query.root);
-    let overlay = Overlay::of(vfs);
+    let mut overlay = Overlay::of(vfs);
+    overlay.enter(&root);
     match disk::stat(&root).map(|stat| stat.kind) {
         Ok(FileKind::Folder) => {}
         Err(_) if overlay.unborn(&root).next().is_some() => {}
         Ok(_) => return Err(QueryError::NotAFolder { path: root }),
         Err(_) => {
-            let similar =
-                vfs.similar(&root).iter().map(|path| path.display().to_string()).collect();
+            let similar = vfs.similar(&root);
             return Err(QueryError::NoSuchPath { path: root, similar });
         }
     }
@@ -40,30 +41,32 @@ pub(super) fn run(
     let mut paths: Vec<(PathBuf, Found)> = Vec::new();
     let ignored = if query.include_ignored { Ignored::Include } else { Ignored::Skip };
     for path in named_files(&root, &query.patterns) {
-        if filter::is_withheld(&path, &query.allow_sensitive) {
-            result.sensitive += 1;
-        } else {
-            paths.push((path, Found::File));
+        let real = crate::roots::real_path(&path);
+        match query.visibility.judge([path.as_path(), &real].into_iter()) {
+            Sight::Shown => paths.push((path, Found::File)),
+            Sight::Secret => result.sensitive += 1,
+            // Whether it is there is not told: it counts as one that is not.
+            Sight::Denied => {}
         }
     }
     let is_place = |pattern: &String| pattern.contains('/');
     let all_found = paths.len() + result.sensitive == query.patterns.len();
     // A bare name may be found at any depth; a path is at one place.
     if query.patterns.is_empty() || !all_found || !query.patterns.iter().all(is_place) {
-        let choice = Choice { ignored, allowed: &query.allow_sensitive };
+        let folders = if query.include_dirs { Folders::Listed } else { Folders::Unlisted };
+        let choice = Choice { ignored, folders, visibility: &query.visibility };
         let Some(below) = files_below(vfs, &overlay, &root, choice, cancelled) else {
             result.cancelled = true;
             return Ok(result);
         };
-        result.notes.extend(below.list.notes.iter().cloned());
+        result.notes.extend_from_slice(below.notes());
+        result.denied = below.denied;
         let named: HashSet<PathBuf> = paths.iter().map(|(path, _)| path.clone()).collect();
         let files = below.files().filter(|path| globs.file(path) && !named.contains(*path));
         paths.extend(files.map(|path| (path.to_owned(), Found::File)));
         result.sensitive = below.withheld.iter().filter(|path| globs.file(path)).count();
-        if query.include_dirs {
-            let dirs = below.list.dirs.iter().filter(|path| globs.folder(path));
-            paths.extend(dirs.map(|path| (path.clone(), Found::Folder)));
-        }
+        let dirs = below.dirs.iter().filter(|path| globs.folder(path));
+        paths.extend(dirs.map(|path| (path.clone(), Found::Folder)));
         paths.sort_by(|a, b| super::walk::path_order(&a.0, &b.0));
     }
     result.total = paths.len();

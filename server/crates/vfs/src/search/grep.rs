@@ -14,7 +14,8 @@ use ignore::types::Types;
 
 use super::filter::{self, Globs};
 use super::scan::{Hits, Pattern, Scanner, Skipped};
-use super::targets::{Below, Buffer, Choice, Overlay, Place, files_below};
+use super::targets::{Below, Buffer, Choice, Folders, Overlay, Place, files_below};
+use super::visibility::Sight;
 use super::walk::{Ignored, POLL, threads};
 use super::{GrepFile, GrepMode, GrepQuery, GrepResult, Order, QueryError};
 use crate::disk::{self, FileKind};
@@ -33,6 +34,7 @@ struct Targets {
     folders: Vec<Below>,
     list: Vec<Target>,
     sensitive: usize,
+    denied: usize,
     notes: Vec<String>,
     cancelled: bool,
 }
@@ -55,6 +57,7 @@ pub(super) fn run(
     let mut targets = targets(vfs, query, cancelled)?;
     let mut result = GrepResult {
         sensitive: targets.sensitive,
+        denied: targets.denied,
         notes: std::mem::take(&mut targets.notes),
         cancelled: targets.cancelled,
         ..GrepResult::default()
@@ -284,6 +287,7 @@ fn targets(
         folders: Vec::new(),
         list: Vec::new(),
         sensitive: 0,
+        denied: 0,
         notes: Vec::new(),
         cancelled: false,
     };
@@ -304,8 +308,7 @@ fn targets(
                 targets.add_folder(vfs, &path, query, types.as_ref(), cancelled)?;
             }
             Err(_) if query.scope.paths.iter().all(|path| is_missing(&targets.overlay, path)) => {
-                let similar =
-                    vfs.similar(&path).iter().map(|path| path.display().to_string()).collect();
+                let similar = vfs.similar(&path);
                 return Err(QueryError::NoSuchPath { path, similar });
             }
             Err(error) => targets.notes.push(format!("{}: {error}", path.display())),
@@ -386,12 +389,10 @@ impl Targets {
 
     fn add_named(&mut self, path: PathBuf, query: &GrepQuery) {
         let real = crate::roots::real_path(&path);
-        if filter::is_withheld(&path, &query.scope.allow_sensitive)
-            || filter::is_withheld(&real, &query.scope.allow_sensitive)
-        {
-            self.sensitive += 1;
-        } else {
-            self.list.push(Target::Named(Location::Disk(path)));
+        match query.scope.visibility.judge([path.as_path(), &real].into_iter()) {
+            Sight::Shown => self.list.push(Target::Named(Location::Disk(path))),
+            Sight::Secret => self.sensitive += 1,
+            Sight::Denied => self.denied += 1,
         }
     }
 
@@ -407,14 +408,17 @@ impl Targets {
             .then(|| Globs::new(root, &query.scope.globs))
             .transpose()?;
         let ignored = if query.scope.include_ignored { Ignored::Include } else { Ignored::Skip };
-        let choice = Choice { ignored, allowed: &query.scope.allow_sensitive };
+        let visibility = &query.scope.visibility;
+        let choice = Choice { ignored, folders: Folders::Unlisted, visibility };
+        self.overlay.enter(root);
         let Some(below) = files_below(vfs, &self.overlay, root, choice, cancelled) else {
             self.cancelled = true;
             return Ok(());
         };
         let wanted =
             |path: &Path| globs.as_ref().is_none_or(|globs| globs.file(path)) && is_of(types, path);
-        self.notes.extend(below.list.notes.iter().cloned());
+        self.notes.extend_from_slice(below.notes());
+        self.denied += below.denied;
         self.sensitive += below.withheld.iter().filter(|path| wanted(path)).count();
         let folder = u32::try_from(self.folders.len()).unwrap_or(u32::MAX);
         for (count, at) in below.places().enumerate() {

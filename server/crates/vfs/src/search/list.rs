@@ -12,11 +12,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use ignore::IncrementalIgnore;
-
+use super::ignoring::{Entry, Ignoring};
 use super::rules::{Rules, is_rule};
 use super::stamp::{Began, Stamp, is_dependable};
-use super::walk::{Ignored, List, POLL, Walk, builder, is_version_control, threads};
+use super::walk::{Ignored, List, POLL, Walk, is_version_control, threads};
 use super::watch::{News, Number, Watch};
 
 /// Lists kept.
@@ -304,14 +303,14 @@ impl Kept {
 
     /// Reads the changed folders, those above first; `None` when a new walk is needed.
     fn read_again(&mut self, news: &News, began: Began) -> Option<Change> {
-        let mut rules = builder(&self.root, Ignored::Skip).build_matchers().into_iter().next()?;
+        let rules = Ignoring::below(&self.root);
         let mut change = Change::default();
         for path in &news.changed {
             let is_gone = change.gone.iter().any(|gone| path.starts_with(gone));
             if is_gone || !self.folders.contains_key(path) {
                 continue;
             }
-            match self.read_folder(path, &news.replaced, &mut rules, &mut change, began) {
+            match self.read_folder(path, &news.replaced, &rules, &mut change, began) {
                 Ok(Read::Done) => {}
                 Ok(Read::NewRules) => return None,
                 Err(error)
@@ -333,7 +332,7 @@ impl Kept {
         &mut self,
         path: &Path,
         replaced: &HashSet<PathBuf>,
-        rules: &mut IncrementalIgnore,
+        rules: &Ignoring,
         change: &mut Change,
         began: Began,
     ) -> io::Result<Read> {
@@ -350,10 +349,10 @@ impl Kept {
                 return Ok(Read::NewRules);
             }
             let kind = entry.file_type()?;
-            let below = at.strip_prefix(&self.root).unwrap_or(&at);
             if is_version_control(name.as_bytes())
                 || !(kind.is_dir() || kind.is_file())
-                || rules.matched(below, kind.is_dir()).is_ignore()
+                || rules
+                    .ignores_entry(&at, if kind.is_dir() { Entry::Folder } else { Entry::Other })
             {
                 continue;
             }

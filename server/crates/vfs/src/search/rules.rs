@@ -88,17 +88,29 @@ pub(super) fn repository_of(folder: &Path) -> Option<&Path> {
 /// The files that tell where a repository's own rules are, and the rules: a work tree's `.git` is a file that points
 /// to its folder, which points to the one it shares with others.
 fn exclude_files(git: &Path) -> Vec<PathBuf> {
+    let (mut files, exclude) = followed(git);
+    files.extend(exclude);
+    files
+}
+
+/// The file of rules that only this repository has; `None` where `.git` points to none.
+pub(super) fn exclude_file(git: &Path) -> Option<PathBuf> {
+    followed(git).1
+}
+
+/// The files that point on, and the last one.
+fn followed(git: &Path) -> (Vec<PathBuf>, Option<PathBuf>) {
     let mut folder = git.to_owned();
     let mut files = Vec::new();
     if let Some(pointed) = pointer(git, "gitdir: ") {
         folder = git.parent().unwrap_or(git).join(pointed);
         files.push(folder.join("commondir"));
-        if let Some(common) = pointer(&folder.join("commondir"), "") {
-            folder = folder.join(common);
+        match pointer(&folder.join("commondir"), "") {
+            Some(common) => folder = folder.join(common),
+            None => return (files, None),
         }
     }
-    files.push(folder.join("info/exclude"));
-    files
+    (files, Some(folder.join("info/exclude")))
 }
 
 fn pointer(file: &Path, prefix: &str) -> Option<PathBuf> {

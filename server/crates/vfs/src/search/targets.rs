@@ -2,16 +2,15 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use ignore::IncrementalIgnore;
 use text::Rope;
 
-use super::filter::is_withheld;
-use super::walk::{Ignored, List, builder, is_version_control, path_order};
+use super::ignoring::Ignoring;
+use super::visibility::{Sight, Visibility};
+use super::walk::{Ignored, List, is_version_control_path, path_order};
 use crate::document::Dirty;
 use crate::location::Location;
 use crate::store::Vfs;
@@ -20,8 +19,11 @@ use crate::store::Vfs;
 pub(super) struct Overlay {
     /// By path and by real path; as plain strings, since a search asks for every file it meets.
     by_path: HashMap<OsString, Buffer>,
-    paths: Vec<PathBuf>,
+    /// As they were opened, and where they really are if that is elsewhere.
+    paths: Vec<(PathBuf, Option<PathBuf>)>,
     virtuals: Vec<(String, Buffer)>,
+    /// Searched folders that are reached by a link, and where they really are.
+    links: Vec<(PathBuf, PathBuf)>,
 }
 
 /// Unsaved or saved, a buffer's text and when it last changed.
@@ -34,28 +36,53 @@ pub(super) struct Buffer {
 
 impl Overlay {
     pub fn of(vfs: &Vfs) -> Overlay {
-        let mut overlay =
-            Overlay { by_path: HashMap::new(), paths: Vec::new(), virtuals: Vec::new() };
+        let mut overlay = Overlay {
+            by_path: HashMap::new(),
+            paths: Vec::new(),
+            virtuals: Vec::new(),
+            links: Vec::new(),
+        };
         for (location, text) in vfs.open_texts() {
             let unsaved = text.dirty != Dirty::Clean;
             let buffer = Buffer { rope: text.rope, changed: text.changed, unsaved };
             match location {
                 Location::Virtual(name) => overlay.virtuals.push((name, buffer)),
                 Location::Disk(path) => {
-                    if let Some(real) = text.real {
+                    if let Some(real) = text.real.clone() {
                         overlay.by_path.entry(real.into()).or_insert_with(|| buffer.clone());
                     }
                     overlay.by_path.insert(path.clone().into(), buffer);
-                    overlay.paths.push(path);
+                    overlay.paths.push((path, text.real));
                 }
             }
         }
         overlay
     }
 
+    /// A folder is searched: what lies below it may have other names.
+    pub fn enter(&mut self, root: &Path) {
+        let real = crate::roots::real_path(root);
+        if real != root {
+            self.links.push((root.to_owned(), real));
+        }
+    }
+
+    /// Where what lies below a searched folder really is, if that is elsewhere. No links are met below one.
+    pub fn real(&self, path: &Path) -> Option<PathBuf> {
+        let below = |(root, real): &(PathBuf, PathBuf)| {
+            let rest = path.strip_prefix(root).ok()?;
+            Some(if rest.as_os_str().is_empty() { real.clone() } else { real.join(rest) })
+        };
+        self.links.iter().find_map(below)
+    }
+
     /// The buffer shown in place of the file at `path`.
     pub fn at(&self, path: &Path) -> Option<&Buffer> {
-        if self.by_path.is_empty() { None } else { self.by_path.get(path.as_os_str()) }
+        if self.by_path.is_empty() {
+            return None;
+        }
+        let real = || self.by_path.get(self.real(path)?.as_os_str());
+        self.by_path.get(path.as_os_str()).or_else(real)
     }
 
     /// The text of a document without a path.
@@ -69,23 +96,32 @@ impl Overlay {
     }
 
     /// Open documents below `root` that the disk does not have.
-    pub fn unborn<'a>(&'a self, root: &'a Path) -> impl Iterator<Item = &'a Path> {
-        let below = self
-            .paths
-            .iter()
-            .map(PathBuf::as_path)
-            .filter(move |path| *path != root && path.starts_with(root));
+    pub fn unborn<'a>(&'a self, root: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+        let real_root = self.real(root).unwrap_or_else(|| root.to_owned());
+        let below = self.paths.iter().filter_map(move |(path, real)| {
+            if path.starts_with(root) {
+                return Some(path.clone()).filter(|path| path != root);
+            }
+            let rest = real.as_ref().unwrap_or(path).strip_prefix(&real_root).ok()?;
+            (!rest.as_os_str().is_empty()).then(|| root.join(rest))
+        });
         below.filter(|path| std::fs::symlink_metadata(path).is_err())
     }
 }
 
 /// What a search below a folder is about.
 pub(super) struct Below {
-    pub list: Arc<List>,
+    list: Arc<List>,
+    /// Which files of the list may be shown; `None`: all.
+    shown: Option<Vec<u32>>,
     /// Beside the list: what only the editor has, and secrets the person allowed.
-    pub extra: Vec<PathBuf>,
+    extra: Vec<PathBuf>,
+    /// Folders that may be shown.
+    pub dirs: Vec<PathBuf>,
     /// Secrets nobody allowed.
     pub withheld: Vec<PathBuf>,
+    /// How many files a rule denies.
+    pub denied: usize,
 }
 
 /// Which of the files.
@@ -96,6 +132,11 @@ pub(super) enum Place {
 }
 
 impl Below {
+    /// What could not be read.
+    pub fn notes(&self) -> &[String] {
+        &self.list.notes
+    }
+
     /// All files, in path order.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.places().map(|at| self.path(at))
@@ -107,17 +148,24 @@ impl Below {
         let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let (mut listed, mut extra) = (0, 0);
         std::iter::from_fn(move || {
-            let (a, b) = (self.list.files.get(listed), self.extra.get(extra));
+            let at = match &self.shown {
+                None => Some(listed),
+                Some(shown) => shown.get(listed).map(|at| *at as usize),
+            };
+            let (a, b) = (at.and_then(|at| self.list.files.get(at)), self.extra.get(extra));
             let is_listed = match (a, b) {
                 (Some(a), Some(b)) => path_order(a, b).is_le(),
                 (Some(_), None) => true,
                 (None, Some(_)) => false,
                 (None, None) => return None,
             };
-            let next = if is_listed { &mut listed } else { &mut extra };
-            let at = number(*next);
-            *next += 1;
-            Some(if is_listed { Place::Listed(at) } else { Place::Extra(at) })
+            Some(if is_listed {
+                listed += 1;
+                Place::Listed(number(at.unwrap_or_default()))
+            } else {
+                extra += 1;
+                Place::Extra(number(extra - 1))
+            })
         })
     }
 
@@ -130,7 +178,8 @@ impl Below {
     }
 }
 
-/// The files below `root`, those that only exist in the editor among them. `None` when `cancelled` said so.
+/// The files below `root`, which the overlay has entered, those that only exist in the editor among them. `None` when
+/// `cancelled` said so.
 pub(super) fn files_below(
     vfs: &Vfs,
     overlay: &Overlay,
@@ -139,41 +188,66 @@ pub(super) fn files_below(
     cancelled: &dyn Fn() -> bool,
 ) -> Option<Below> {
     let list = vfs.lists().get(root, choice.ignored, cancelled)?;
+    let mut below = Below {
+        shown: None,
+        extra: Vec::new(),
+        dirs: Vec::new(),
+        withheld: Vec::new(),
+        denied: 0,
+        list: Arc::clone(&list),
+    };
+    let judge = |path: &Path, real: Option<&Path>| {
+        choice.visibility.judge([Some(path), real].into_iter().flatten())
+    };
+    // What a list has by its own path is no secret; so each file is looked at only where there is more to ask.
+    if choice.visibility.denies_some() || overlay.real(root).is_some() {
+        let mut shown = Vec::with_capacity(list.files.len());
+        for (at, path) in (0..).zip(&list.files) {
+            if at % 4_096 == 4_095 && cancelled() {
+                return None;
+            }
+            match judge(path, overlay.real(path).as_deref()) {
+                Sight::Shown => shown.push(at),
+                Sight::Secret => below.withheld.push(path.clone()),
+                Sight::Denied => below.denied += 1,
+            }
+        }
+        below.shown = Some(shown).filter(|shown| shown.len() < list.files.len());
+    }
     let mut rules = None;
     let unborn = overlay.unborn(root).filter(|path| match choice.ignored {
-        Ignored::Skip => !is_ignored(&mut rules, root, path),
-        Ignored::Include => !in_version_control(root, path),
+        Ignored::Skip => !rules.get_or_insert_with(|| Ignoring::below(root)).ignores(path),
+        Ignored::Include => !is_version_control_path(path.strip_prefix(root).unwrap_or(path)),
     });
-    let (mut extra, mut withheld) = (Vec::new(), Vec::new());
-    for path in unborn.chain(list.secrets.iter().map(PathBuf::as_path)) {
-        let part = if is_withheld(path, choice.allowed) { &mut withheld } else { &mut extra };
-        part.push(path.to_owned());
+    for path in unborn.chain(list.secrets.iter().cloned()) {
+        match judge(&path, Some(&crate::roots::real_path(&path))) {
+            Sight::Shown => below.extra.push(path),
+            Sight::Secret => below.withheld.push(path),
+            Sight::Denied => below.denied += 1,
+        }
     }
-    extra.sort_unstable_by(|a, b| path_order(a, b));
-    Some(Below { list, extra, withheld })
-}
-
-/// Whether a walk from `root` would leave out `path`, were it there. The rules are read when they are first needed.
-fn is_ignored(rules: &mut Option<IncrementalIgnore>, root: &Path, path: &Path) -> bool {
-    if rules.is_none() {
-        // A folder that is only in the editor has the rules of the nearest one on the disk.
-        let on_disk = root.ancestors().find(|it| it.is_dir()).unwrap_or(root);
-        *rules = builder(on_disk, Ignored::Skip).build_matchers().into_iter().next();
+    below.extra.sort_unstable_by(|a, b| path_order(a, b));
+    if choice.folders == Folders::Listed {
+        let is_denied = |path: &PathBuf| {
+            choice.visibility.denies(path)
+                || overlay.real(path).is_some_and(|real| choice.visibility.denies(&real))
+        };
+        below.dirs = list.dirs.iter().filter(|path| !is_denied(path)).cloned().collect();
     }
-    let Some(rules) = rules else { return false };
-    let Ok(below) = path.strip_prefix(rules.root()) else { return false };
-    in_version_control(root, path) || rules.matched(below, false).is_ignore()
-}
-
-fn in_version_control(root: &Path, path: &Path) -> bool {
-    let below = path.strip_prefix(root).unwrap_or(path);
-    below.components().any(|part| is_version_control(part.as_os_str().as_bytes()))
+    Some(below)
 }
 
 /// What a query says about the files it wants.
 #[derive(Clone, Copy)]
 pub(super) struct Choice<'a> {
     pub ignored: Ignored,
-    /// Secrets the person allowed.
-    pub allowed: &'a [PathBuf],
+    pub folders: Folders,
+    pub visibility: &'a Visibility,
+}
+
+/// Whether folders are asked for too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Folders {
+    Unlisted,
+    Listed,
 }

@@ -200,7 +200,8 @@ fn secrets_are_counted_not_shown() {
     let named = case.at(&[".env"], "foo");
     assert_eq!((case.grep(&named).files.len(), case.grep(&named).sensitive), (0, 1));
     let mut allowed = named;
-    allowed.scope.allow_sensitive = vec![case.path(".env")];
+    let env = case.path(".env");
+    allowed.scope.visibility = Visibility::default().allowing(move |path| path == env);
     assert_eq!(case.names(&allowed), [".env"]);
     let glob = GlobQuery {
         patterns: vec!["**".to_owned()],
@@ -508,6 +509,7 @@ fn a_tree_folds_up_what_is_ignored_and_shows_what_is_unsaved() {
         depth: 2,
         ignore: vec!["*.tmp".into()],
         limit: 100,
+        visibility: Visibility::default(),
     };
     let nodes = case.vfs.tree(&query, &|| false).unwrap().nodes;
     let shown: Vec<_> = nodes
@@ -547,8 +549,13 @@ fn a_folder_counts_what_only_the_editor_has_and_a_link_tells_what_it_names() {
     case.open("src/new/d.rs", "");
     case.open("fresh/e.rs", "");
     std::os::unix::fs::symlink("../nowhere", case.folder.path().join("link")).unwrap();
-    let query =
-        TreeQuery { root: case.folder.path().to_owned(), depth: 1, ignore: Vec::new(), limit: 100 };
+    let query = TreeQuery {
+        root: case.folder.path().to_owned(),
+        depth: 1,
+        ignore: Vec::new(),
+        limit: 100,
+        visibility: Visibility::default(),
+    };
     let nodes = case.vfs.tree(&query, &|| false).unwrap().nodes;
     let shown: Vec<_> =
         nodes.iter().map(|it| (it.name.as_str(), it.collapsed, it.leads_to.clone())).collect();
@@ -603,4 +610,6 @@ proptest! {
     }
 }
 
+mod ignoring;
 mod ripgrep;
+mod visibility;

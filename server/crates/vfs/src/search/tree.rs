@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::filter::Globs;
+use super::ignoring::Ignoring;
 use super::targets::Overlay;
-use super::walk::{Ignored, builder, is_version_control};
+use super::visibility::Visibility;
+use super::walk::{builder, is_version_control};
 use super::{QueryError, TreeNode, TreeQuery, TreeResult};
 use crate::disk::{self, FileKind};
 use crate::store::Vfs;
@@ -20,14 +23,14 @@ pub(super) fn run(
     cancelled: &dyn Fn() -> bool,
 ) -> Result<TreeResult, QueryError> {
     let root = crate::normalize(&query.root);
-    let overlay = Overlay::of(vfs);
+    let mut overlay = Overlay::of(vfs);
+    overlay.enter(&root);
     match disk::stat(&root).map(|stat| stat.kind) {
         Ok(FileKind::Folder) => {}
         Err(_) if overlay.unborn(&root).next().is_some() => {}
         Ok(_) => return Err(QueryError::NotAFolder { path: root }),
         Err(_) => {
-            let similar =
-                vfs.similar(&root).iter().map(|path| path.display().to_string()).collect();
+            let similar = vfs.similar(&root);
             return Err(QueryError::NoSuchPath { path: root, similar });
         }
     }
@@ -39,11 +42,13 @@ pub(super) fn run(
         depth: query.depth.max(1),
         limit: if query.limit == 0 { MAX_NODES } else { query.limit.min(MAX_NODES) },
         visible: HashSet::new(),
+        visibility: &query.visibility,
         cancelled,
         result: TreeResult::default(),
     };
+    let rules = Arc::new(Ignoring::below(&root));
     for (count, entry) in
-        builder(&root, Ignored::Skip).max_depth(Some(tree.depth)).build().enumerate()
+        builder(&root, Some(&rules)).max_depth(Some(tree.depth)).build().enumerate()
     {
         if count.is_multiple_of(64) && cancelled() {
             tree.result.cancelled = true;
@@ -53,6 +58,7 @@ pub(super) fn run(
             tree.visible.insert(entry.into_path());
         }
     }
+    tree.result.notes.extend(rules.notes());
     tree.folder(&root, 0);
     Ok(tree.result)
 }
@@ -64,6 +70,7 @@ struct Tree<'a> {
     limit: usize,
     /// What the repository does not ignore.
     visible: HashSet<PathBuf>,
+    visibility: &'a Visibility,
     cancelled: &'a dyn Fn() -> bool,
     result: TreeResult,
 }
@@ -110,14 +117,14 @@ impl Tree<'_> {
             kind: entry.kind,
             len,
             leads_to: match entry.kind {
-                FileKind::Symlink => std::fs::read_link(path).ok(),
+                FileKind::Symlink => self.target(path),
                 FileKind::File
                 | FileKind::Folder
                 | FileKind::Pipe
                 | FileKind::Socket
                 | FileKind::Device => None,
             },
-            collapsed: folded.then(|| disk::count_entries(path) + self.unborn(path).len()),
+            collapsed: folded.then(|| self.count(path)),
             ignored,
             unsaved: buffer.is_some_and(|buffer| buffer.unsaved),
         }
@@ -137,6 +144,29 @@ impl Tree<'_> {
             }
         }
         entries
+    }
+
+    /// How many entries of a folder may be told of.
+    fn count(&self, folder: &Path) -> usize {
+        let unborn = self.unborn(folder);
+        if !self.visibility.denies_some() {
+            return disk::count_entries(folder) + unborn.len();
+        }
+        let entries = disk::list_dir(folder).unwrap_or_default();
+        let all = entries.iter().map(|entry| &entry.path).chain(unborn.keys());
+        all.filter(|path| !self.denies(path)).count()
+    }
+
+    /// Where a link leads, if that may be told.
+    fn target(&self, link: &Path) -> Option<PathBuf> {
+        let denied =
+            self.visibility.denies_some() && self.visibility.denies(&crate::roots::real_path(link));
+        std::fs::read_link(link).ok().filter(|_| !denied)
+    }
+
+    fn denies(&self, path: &Path) -> bool {
+        let real = || self.overlay.real(path).is_some_and(|real| self.visibility.denies(&real));
+        self.visibility.denies_some() && (self.visibility.denies(path) || real())
     }
 
     fn entries(&mut self, folder: &Path) -> BTreeMap<PathBuf, Entry> {
@@ -165,6 +195,9 @@ impl Tree<'_> {
             };
             wanted && !is_version_control(name)
         });
+        let all = entries.len();
+        entries.retain(|path, _| !self.denies(path));
+        self.result.denied |= entries.len() < all;
         entries
     }
 }

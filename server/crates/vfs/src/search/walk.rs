@@ -7,12 +7,13 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use super::rules::{Rules, repository_of};
+use super::ignoring::{Entry, Ignoring};
+use super::rules::Rules;
 use super::stamp::{Began, Stamp};
 use crate::guard::is_sensitive;
 
@@ -122,34 +123,28 @@ pub(crate) fn path_order(a: &Path, b: &Path) -> Compare {
     }
 }
 
-/// The builder of every walk: hidden files count, version control folders never do, links are not followed. In a
-/// repository git's rules end at its root, as they do for git; elsewhere they count as if there were one.
-pub(super) fn builder(root: &Path, ignored: Ignored) -> WalkBuilder {
+/// The builder of every walk: hidden files count, version control folders never do, links are not followed.
+pub(super) fn builder(root: &Path, rules: Option<&Arc<Ignoring>>) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
-    let respect = ignored == Ignored::Skip;
-    builder
-        .hidden(false)
-        .follow_links(false)
-        .ignore(respect)
-        .git_ignore(respect)
-        .git_exclude(respect)
-        .git_global(respect)
-        .parents(respect)
-        .filter_entry(|entry| {
-            entry.depth() == 0 || !is_version_control(entry.file_name().as_bytes())
-        });
-    if respect {
-        let repository = repository_of(root);
-        builder
-            .require_git(repository.is_some())
-            .current_dir(repository.unwrap_or(root))
-            .add_custom_ignore_filename(".rgignore");
-    }
+    let rules = rules.cloned();
+    builder.standard_filters(false).follow_links(false).filter_entry(move |entry| {
+        let is_ignored = |rules: &Arc<Ignoring>| {
+            let is_dir = entry.file_type().is_some_and(|it| it.is_dir());
+            rules.ignores_entry(entry.path(), if is_dir { Entry::Folder } else { Entry::Other })
+        };
+        entry.depth() == 0
+            || !(is_version_control(entry.file_name().as_bytes())
+                || rules.as_ref().is_some_and(is_ignored))
+    });
     builder
 }
 
 pub(super) fn is_version_control(name: &[u8]) -> bool {
     matches!(name, b".git" | b".hg" | b".svn" | b".jj" | b".sl" | b".bzr")
+}
+
+pub(super) fn is_version_control_path(path: &Path) -> bool {
+    path.components().any(|part| is_version_control(part.as_os_str().as_bytes()))
 }
 
 /// One walk.
@@ -162,17 +157,23 @@ pub(super) struct Walk<'a> {
 impl Walk<'_> {
     /// What the folder holds, in order; `None` when `cancelled` said so.
     pub fn run(&self, cancelled: &dyn Fn() -> bool) -> Option<Walked> {
-        let mut walked = match self.here(cancelled)? {
-            Here::Whole(walked) => walked,
-            Here::TooLarge => self.by_many(cancelled)?,
+        let rules = match self.ignored {
+            Ignored::Skip => Some(Arc::new(Ignoring::below(self.root))),
+            Ignored::Include => None,
         };
+        let mut walked = match self.here(rules.as_ref(), cancelled)? {
+            Here::Whole(walked) => walked,
+            Here::TooLarge => self.by_many(rules.as_ref(), cancelled)?,
+        };
+        walked.list.notes.extend(rules.iter().flat_map(|rules| rules.notes()));
+        walked.list.notes.truncate(MAX_NOTES);
         walked.list.sort();
         Some(walked)
     }
 
-    fn here(&self, cancelled: &dyn Fn() -> bool) -> Option<Here> {
+    fn here(&self, rules: Option<&Arc<Ignoring>>, cancelled: &dyn Fn() -> bool) -> Option<Here> {
         let mut walked = Walked::default();
-        for (count, entry) in builder(self.root, self.ignored).build().enumerate() {
+        for (count, entry) in builder(self.root, rules).build().enumerate() {
             if count.is_multiple_of(64) && cancelled() {
                 return None;
             }
@@ -184,10 +185,14 @@ impl Walk<'_> {
         Some(Here::Whole(walked))
     }
 
-    fn by_many(&self, cancelled: &dyn Fn() -> bool) -> Option<Walked> {
+    fn by_many(
+        &self,
+        rules: Option<&Arc<Ignoring>>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Option<Walked> {
         let stop = AtomicBool::new(false);
         let whole = Mutex::new(Walked::default());
-        let walker = builder(self.root, self.ignored).threads(threads()).build_parallel();
+        let walker = builder(self.root, rules).threads(threads()).build_parallel();
         let work = || {
             walker.run(|| {
                 let mut part = Part { walked: Walked::default(), whole: &whole };

@@ -277,8 +277,14 @@ impl<'a> Draft<'a> {
             (Base::Absent, Some(path)) => self.cx.vfs.similar(path),
             (Base::Absent | Base::Text(_) | Base::Other(_), _) => Vec::new(),
         };
-        let names: Vec<String> =
-            similar.iter().take(3).map(|it| self.cx.place.shown(&Location::disk(it))).collect();
+        let denied = self.cx.session.rules().unreadable(&self.cx.place);
+        let told = |path: &&PathBuf| !denied.as_ref().is_some_and(|denied| denied(path));
+        let names: Vec<String> = similar
+            .iter()
+            .filter(told)
+            .take(3)
+            .map(|it| self.cx.place.shown(&Location::disk(it)))
+            .collect();
         match names.as_slice() {
             [] => format!("{shown} does not exist"),
             names => format!("{shown} does not exist; did you mean {}?", names.join(" or ")),

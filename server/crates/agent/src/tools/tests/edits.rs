@@ -321,13 +321,43 @@ async fn a_long_result_is_kept_whole_as_an_artifact() {
 
 #[tokio::test]
 async fn a_search_leaves_out_what_a_rule_denies() {
-    let search = ("Grep", json!({ "pattern": "word", "output_mode": "content" }));
-    let desk = Desk::with_rules(Mode::Auto, "deny Read(kept/**)", steps(&[search]));
-    desk.write("kept/a.txt", "a hidden word\n");
-    desk.write("b.txt", "a plain word\n");
-    let told = last(&desk).await;
-    assert!(told.contains("b.txt:1:a plain word") && !told.contains("hidden"), "{told}");
-    assert!(told.contains("1 files were left out: a rule denies reading them"), "{told}");
+    let grep = |pattern: &str, mode: &str| {
+        ("Grep", json!({ "pattern": pattern, "output_mode": mode, "head_limit": 1 }))
+    };
+    let left_out = "[note: 1 file was left out: a rule denies reading it]\n";
+    let some = "[note: some entries were left out: a rule denies reading them]\n";
+    let shown = [
+        (grep("word", "content"), format!("b.txt:1:a plain word\n{left_out}")),
+        (grep("hidden", "content"), format!("No matches found.\n{left_out}")),
+        (grep("absent", "files_with_matches"), format!("No matches found.\n{left_out}")),
+        (grep("word", "count_matches"), format!("b.txt:1\ntotal: 1 match in 1 file\n{left_out}")),
+        (
+            ("Glob", json!({ "pattern": "**/*.txt", "path": "kept" })),
+            format!("No files found.\n{left_out}"),
+        ),
+        (("LS", json!({ "path": "kept" })), some.to_owned()),
+    ];
+    for (call, expected) in shown {
+        let desk = Desk::with_rules(Mode::Auto, "deny Read(kept/**)", steps(&[call]));
+        desk.write("kept/a.txt", &"a hidden word\n".repeat(10));
+        desk.write("b.txt", "a plain word\n");
+        let told = last(&desk).await;
+        assert!(told.ends_with(&expected) && !told.contains("a.txt"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_a_rule_allows_is_searched() {
+    let search = ("Grep", json!({ "pattern": "KEY", "output_mode": "content" }));
+    for (rules, expected) in [
+        ("allow Read(/.env)", ".env:1:KEY=1\n[1 sensitive file left out]\n"),
+        ("allow Read(/**)", "No matches found.\n[2 sensitive files left out]\n"),
+    ] {
+        let desk = Desk::with_rules(Mode::Auto, rules, steps(std::slice::from_ref(&search)));
+        desk.write(".env", "KEY=1\n");
+        desk.write(".env.local", "KEY=2\n");
+        assert_eq!(last(&desk).await, format!("✓ {expected}"));
+    }
 }
 
 #[tokio::test]
