@@ -155,3 +155,48 @@ story('a password that is asked for while the panel is hidden is told, and one c
   await field.waitFor();
   await until('the field has the keys', () => field.evaluate(node => node === document.activeElement));
 });
+
+story('what runs is listed, typed into, given another size and stopped from the list', async (editor, panel) => {
+  model.play([
+    terminal({ action: 'start', command: 'cat', quiet: 100 }),
+    { calls: [{ name: 'Bash', input: { command: 'sleep 4243', description: 'wait', run_in_background: true } }] },
+    { text: 'Both run.' },
+  ]);
+  await editor.prompt('Start them');
+  await panel.locator('.agent', { hasText: 'Both run.' }).waitFor();
+  await editor.idle();
+  const row = text => session.page.locator('.quick-input-list .monaco-list-row', { hasText: text });
+  const input = session.page.locator('.quick-input-widget input').first();
+  const act = async (text, button) => {
+    await row(text).waitFor();
+    await row(text).hover();
+    await row(text).getByRole('button', { name: button }).or(row(text).locator(`[aria-label="${button}"]`)).first().click();
+  };
+  await editor.command('Copydesk: Show Running Programs');
+  await act('term-1 · running', 'Type a line');
+  await session.page.locator('.quick-input-title', { hasText: 'Type into term-1' }).waitFor();
+  await input.fill('from the list');
+  await input.press('Enter');
+  await panel.locator('.output', { hasText: /from the list\s+from the list/ }).waitFor({ state: 'attached' });
+
+  await editor.command('Copydesk: Show Running Programs');
+  await act('term-1 · running', 'Set the size');
+  await until('the size is offered', async () => (await input.inputValue()) === '80×24');
+  await input.fill('wide');
+  const refusal = session.page.locator('.quick-input-message', { hasText: 'Two numbers' });
+  await refusal.waitFor();
+  await input.fill('100x30');
+  await refusal.waitFor({ state: 'hidden' });
+  await input.press('Enter');
+  await editor.command('Copydesk: Show Running Programs');
+  await act('term-1 · running', 'Set the size');
+  await until('the new size is known', async () => (await input.inputValue()) === '100×30');
+  await input.press('Escape');
+
+  await editor.command('Copydesk: Show Running Programs');
+  await shot('running-programs');
+  await act('job-1 · running', 'Stop');
+  await row('job-1 · stop').waitFor();
+  await row('term-1 · running').click();
+  await until('its output is in a tab', async () => /from the list/.test(await editor.text().catch(() => '')));
+});

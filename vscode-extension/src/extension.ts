@@ -9,6 +9,7 @@ import * as decide from './decide';
 import * as editing from './editing';
 import * as editorState from './editorState';
 import * as hunks from './hunks';
+import * as jobList from './jobList';
 import * as jobs from './jobs';
 import * as notebook from './notebook';
 import * as permissions from './permissions';
@@ -35,6 +36,7 @@ export function activate(context: vscode.ExtensionContext): void {
   compare.activate(context, changes);
   decide.activate(context, server, changes, open);
   const programs = jobs.activate(context, server, open);
+  jobList.activate(context, server, programs);
   chat.activate(context, { server, conversation: open, permissions: pending, review: changes, jobs: programs });
   status.activate(context, { server, conversation: open, permissions: pending, review: changes });
 }

@@ -48,8 +48,7 @@ export class Jobs implements vscode.Disposable, vscode.TextDocumentContentProvid
   }
 
   /** Shows all that was printed so far in an editor tab that asks nothing when it is closed. */
-  async showAll(terminalId: string): Promise<void> {
-    const sessionId = this.conversation.shownSession;
+  async showAll(terminalId: string, sessionId = this.conversation.shownSession): Promise<void> {
     if (!sessionId) return;
     const uri = vscode.Uri.from({ scheme: OUTPUT, path: `/Output of ${terminalId}.log`, query: JSON.stringify([sessionId, terminalId]) });
     // A tab that shows it already is read anew.

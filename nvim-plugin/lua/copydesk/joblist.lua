@@ -12,7 +12,7 @@ local api = vim.api
 local list = nil ---@type { buf: integer, jobs: copydesk.protocol.JobInfo[] }?
 local ns = api.nvim_create_namespace('copydesk.jobs')
 
-local keys = '<CR> output · i type a line, or a password · x stop · R again · q close'
+local keys = '<CR> output · i type a line, or a password · s set the size · x stop · R again · q close'
 
 ---@param ms number
 ---@return string
@@ -115,6 +115,7 @@ local function make()
     'output'
   )
   map('i', with_job(M.type), 'type a line')
+  map('s', with_job(M.resize), 'set the size')
   map(
     'x',
     with_job(function(job)
@@ -147,6 +148,32 @@ function M.type(job)
           end
         end)
       end
+    end)
+  end)
+end
+
+--- Lets the person give a terminal another size.
+---@param job copydesk.protocol.JobInfo
+function M.resize(job)
+  if not jobs.is_running(job) or type(job.cols) ~= 'number' then
+    log.tell(job.jobId .. ' has no size', vim.log.levels.INFO)
+    return
+  end
+  local prompt = ('Columns x rows of %s: '):format(job.jobId)
+  vim.ui.input({ prompt = prompt, default = ('%dx%d'):format(job.cols, job.rows) }, function(size)
+    if not size then
+      return
+    end
+    local cols, rows = size:match('^%s*(%d+)%s*[x×, ]+%s*(%d+)%s*$')
+    if not cols then
+      log.tell('a size is two numbers, as in 100x30')
+      return
+    end
+    jobs.resize(job, assert(tonumber(cols)), assert(tonumber(rows)), function(problem)
+      if problem then
+        log.tell(problem)
+      end
+      M.refresh()
     end)
   end)
 end

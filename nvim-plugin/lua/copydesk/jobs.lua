@@ -98,6 +98,18 @@ function M.type_line(job, line, callback)
   end)
 end
 
+--- Gives a terminal another size.
+---@param job copydesk.protocol.JobInfo
+---@param cols integer
+---@param rows integer
+---@param callback fun(problem: string?)
+function M.resize(job, cols, rows, callback)
+  local params = { sessionId = job.sessionId, jobId = job.jobId, cols = cols, rows = rows }
+  client.request('copydesk/job/resize', params, function(problem)
+    callback(problem and message_of(problem) or nil)
+  end)
+end
+
 ---@param name string
 ---@param after fun()?
 ---@return fun(problem: any, result: any)
