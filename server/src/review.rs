@@ -221,6 +221,7 @@ impl Review {
     pub fn follow_all(&self) {
         let mut table = self.table();
         let untold = table.untold.len();
+        table.welcome_back(&self.0.vfs);
         table.name_by_places(&self.0.vfs);
         table.name_as_open(&self.0.vfs);
         let all: BTreeSet<Location> =
@@ -489,6 +490,21 @@ impl Table {
         elsewhere.iter().for_each(|(from, to)| self.rename(from, to));
     }
 
+    /// What was pending in files that somebody removed is pending again where they are back as they were.
+    fn welcome_back(&mut self, vfs: &Vfs) {
+        let is_back = |name: &Location, text: &Rope| {
+            let path = name.path().filter(|it| vfs.link_stat(it).is_ok());
+            path.is_some_and(|it| vfs.disk_snapshot(it).is_ok_and(|now| now.rope == *text))
+        };
+        let away = self.ledger.away().filter(|(name, text)| is_back(name, text));
+        let back: Vec<Location> = away.map(|(name, _)| name.clone()).collect();
+        for name in back {
+            if self.ledger.is_back(&name) {
+                self.untold.hunks.insert(name);
+            }
+        }
+    }
+
     /// Files that are where they were go by another name where a link to them is gone.
     fn name_by_places(&mut self, vfs: &Vfs) {
         let all: Vec<Location> = self.ledger.tracked().cloned().collect();
@@ -589,7 +605,11 @@ impl Table {
             // What was decided can still be undone.
             Some(Err(_)) | None if !self.ledger.is_pending(location) => None,
             Some(Err(_)) if self.commands.run() => None,
-            Some(Err(_)) | None => self.forget(location),
+            Some(Err(_)) | None => {
+                self.ledger.went(location);
+                self.followed.remove(location);
+                Some(Edited::Hunks)
+            }
         }
     }
 

@@ -251,18 +251,24 @@ fn what_a_command_changed_is_taken_back_too() {
     assert!(workspace.has("made.txt") && !workspace.has("gone.txt"));
 }
 
-/// The editor has the file open and has not read anew what the command wrote.
-#[test]
-fn what_a_command_did_behind_an_open_document_is_taken_back_on_disk() {
-    let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+/// A command changed a file that the editor has open and has not read anew.
+fn changed_behind(workspace: &Workspace) -> (Model, Editor, String) {
     let model = model([call("Bash", json!({ "command": "sed -i s/two/TWO/ a.txt" }))]);
-    let editor = Editor::open(&workspace, &in_mode(&model, "auto"));
+    let editor = Editor::open(workspace, &in_mode(&model, "auto"));
     editor.open_file("a.txt");
     let session = editor.session();
     session.prompt("run it");
+    let id = session.id.clone();
+    (model, editor, id)
+}
+
+#[test]
+fn what_a_command_did_behind_an_open_document_is_taken_back_on_disk() {
+    let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+    let (_model, editor, session) = changed_behind(&workspace);
     let changed = BEFORE.replace("two", "TWO");
     assert_eq!((editor.text("a.txt"), workspace.read("a.txt")), (BEFORE.to_owned(), changed));
-    let restored = restore(&editor, &ids(&editor, &session.id)[0]);
+    let restored = restore(&editor, &ids(&editor, &session)[0]);
     check_clean(&restored, &[editor.uri("a.txt")]);
     assert_eq!(
         (editor.text("a.txt"), workspace.read("a.txt")),
@@ -275,14 +281,10 @@ fn what_a_command_did_behind_an_open_document_is_taken_back_on_disk() {
 #[test]
 fn a_file_that_others_changed_behind_an_open_document_is_said() {
     let workspace = Workspace::new(&[("a.txt", BEFORE)]);
-    let model = model([call("Bash", json!({ "command": "sed -i s/two/TWO/ a.txt" }))]);
-    let editor = Editor::open(&workspace, &in_mode(&model, "auto"));
-    editor.open_file("a.txt");
-    let session = editor.session();
-    session.prompt("run it");
+    let (_model, editor, session) = changed_behind(&workspace);
     let others = BEFORE.replace("two", "TWO, and more");
     workspace.write("a.txt", &others);
-    let restored = restore(&editor, &ids(&editor, &session.id)[0]);
+    let restored = restore(&editor, &ids(&editor, &session)[0]);
     assert_eq!(restored["conflicts"].as_array().map(Vec::len), Some(1), "{restored}");
     assert_eq!((editor.text("a.txt"), workspace.read("a.txt")), (BEFORE.to_owned(), others));
 }

@@ -292,7 +292,9 @@ fn check_link(act: impl Fn(&Editor, &Session<'_>), link: Link) {
         session.tool("Read", json!({ "file_path": "l.txt" })).ok();
         let edit = json!({ "file_path": "l.txt", "old_string": "two", "new_string": "2" });
         session.tool("Edit", edit).ok();
-        std::fs::write(workspace.path("a.txt"), "typed\none\n2\n").unwrap();
+        // At once, since the server may look at any moment.
+        std::fs::write(workspace.beside("new.txt"), "typed\none\n2\n").unwrap();
+        std::fs::rename(workspace.beside("new.txt"), workspace.path("a.txt")).unwrap();
         assert_eq!(resolve(&editor, "reject", all())["conflicts"], json!([]));
         assert_eq!(standing(&workspace)[0].1, "typed\none\ntwo\n");
         assert_eq!(standing(&workspace)[1], first[1]);

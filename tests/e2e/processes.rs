@@ -113,11 +113,7 @@ fn a_card_can_be_cancelled_by_itself() {
     let session = editor.session();
     let call = session.begin_tool("Bash", bash("sleep 3019.25"));
     until("the command to run", STARTED, || !processes(&["sleep", "3019.25"]).is_empty());
-    let card = session.wait_card("execute", "in_progress")["toolCallId"].clone();
-    editor.request(
-        "copydesk/toolCall/cancel",
-        json!({ "sessionId": session.id, "toolCallId": card }),
-    );
+    session.cancel_card("execute");
     session.finish_tool(call).err();
     session.wait_card("execute", "cancelled");
     until("the command to be gone", GONE, || processes(&["sleep", "3019.25"]).is_empty());

@@ -204,9 +204,7 @@ fn a_cancelled_question_ends_the_call() {
     let session = editor.session();
     let call = session.begin_tool("Bash", bash("echo two > a.txt"));
     editor.heard(ASKED, 0);
-    let card = session.wait_card("execute", "in_progress")["toolCallId"].clone();
-    let params = json!({ "sessionId": session.id, "toolCallId": card });
-    editor.request("copydesk/toolCall/cancel", params);
+    session.cancel_card("execute");
     session.finish_tool(call).err();
     session.wait_card("execute", "cancelled");
     assert_eq!(workspace.read("a.txt"), "one\n");

@@ -154,11 +154,7 @@ fn a_start_that_is_cancelled_leaves_nothing() {
     let input = json!({ "action": "start", "command": "trap '' TERM; sleep 3114.25 | cat", "ready": { "port": free_port() }, "timeout": 600_000 });
     let call = session.begin_tool("Process", input);
     until("the process to run", GONE, || !processes(&["sleep", "3114.25"]).is_empty());
-    let card = session.wait_card("execute", "in_progress")["toolCallId"].clone();
-    editor.request(
-        "copydesk/toolCall/cancel",
-        json!({ "sessionId": session.id, "toolCallId": card }),
-    );
+    session.cancel_card("execute");
     session.finish_tool(call).err();
     session.wait_card("execute", "cancelled");
     until("the process to be gone", GONE, || processes(&["sleep", "3114.25"]).is_empty());

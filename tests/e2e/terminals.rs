@@ -297,11 +297,7 @@ fn terminals_end_with_the_call_that_is_cancelled_and_with_the_session() {
     let input = json!({ "action": "start", "command": "sleep 3133.25", "wait_for": "never", "timeout": 600_000 });
     let call = session.begin_tool("Terminal", input);
     until("the program to run", GONE, || !processes(&["sleep", "3133.25"]).is_empty());
-    let card = session.wait_card("execute", "in_progress")["toolCallId"].clone();
-    editor.request(
-        "copydesk/toolCall/cancel",
-        json!({ "sessionId": session.id, "toolCallId": card }),
-    );
+    session.cancel_card("execute");
     session.finish_tool(call).err();
     until("the program to be gone", GONE, || processes(&["sleep", "3133.25"]).is_empty());
     start(&session, "sleep 3134.25 & (setsid sleep 3134.25 &) ; echo up; sleep 3134.25", "up");

@@ -110,3 +110,33 @@ fn a_window_goes_on_with_its_own_beside_another() {
     assert_eq!(workspace.read("b.txt"), "TWO\n");
     assert_eq!(pending(&first), ["a.txt"]);
 }
+
+/// The other window moved the file on, and takes that back.
+#[test]
+fn what_another_window_moves_away_and_back_is_pending_again() {
+    let workspace = Workspace::new(&[("a.txt", "one\ntwo\n")]);
+    let patch = |from: &str, to: &str, change: &str| {
+        let body = format!("*** Update File: {from}\n*** Move to: {to}\n{change}");
+        json!({ "patch": format!("*** Begin Patch\n{body}*** End Patch\n") })
+    };
+    let first = Editor::open(&workspace, &automatic());
+    let session = first.session();
+    session.tool("Read", json!({ "file_path": "a.txt" })).ok();
+    session.tool("ApplyPatch", patch("a.txt", "b.txt", "@@\n-one\n+ONE\n")).ok();
+    let ids = |editor: &Editor| -> Vec<Value> {
+        hunks(editor).iter().map(|it| it["hunkId"].clone()).collect()
+    };
+    let pending = ids(&first);
+    assert_eq!(pending.len(), 2, "the name and the text");
+    let second = Editor::open(&workspace, &automatic());
+    let session = second.session();
+    session.tool("Read", json!({ "file_path": "b.txt" })).ok();
+    session.tool("ApplyPatch", patch("b.txt", "c.txt", "")).ok();
+    assert_eq!(hunks(&first), Vec::<Value>::new());
+    let all = || json!([{ "all": true }]);
+    assert_eq!(resolve(&second, "reject", all())["conflicts"], json!([]));
+    assert_eq!(ids(&first), pending);
+    assert_eq!(resolve(&first, "reject", all())["conflicts"], json!([]));
+    assert_eq!(workspace.read("a.txt"), "one\ntwo\n");
+    assert!(!workspace.has("b.txt") && !workspace.has("c.txt"));
+}

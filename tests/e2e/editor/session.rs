@@ -87,6 +87,14 @@ impl Session<'_> {
         self.editor.notify("session/cancel", json!({ "sessionId": self.id }));
     }
 
+    /// Cancels a call of this kind that runs, by its card.
+    #[track_caller]
+    pub fn cancel_card(&self, kind: &str) {
+        let card = self.wait_card(kind, "in_progress")["toolCallId"].clone();
+        let params = json!({ "sessionId": self.id, "toolCallId": card });
+        self.editor.request("copydesk/toolCall/cancel", params);
+    }
+
     #[track_caller]
     pub fn set(&self, option: &str, value: &str) -> Value {
         let params =

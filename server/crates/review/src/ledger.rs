@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use text::{ChangeSet, Rope};
 
+use crate::away::Away;
 use crate::file::{Edited, File, Plan};
 use crate::moves::{DecidedMove, Move};
 use crate::order::Passing;
@@ -71,6 +72,8 @@ pub struct Ledger<F> {
     pub(crate) decided_moves: Vec<DecidedMove<F>>,
     /// Files that are no more and whose names others have; the last to lose it comes last.
     pub(crate) shadowed: Vec<(F, File)>,
+    /// Files that somebody removed, with what is pending in them once they are back.
+    pub(crate) away: Vec<Away<F>>,
     pub(crate) rev: u64,
     /// Files in which hunks ended in doubt since that was last asked.
     doubted: BTreeSet<F>,
@@ -85,6 +88,7 @@ impl<F> Default for Ledger<F> {
             moves: BTreeMap::new(),
             decided_moves: Vec::new(),
             shadowed: Vec::new(),
+            away: Vec::new(),
             rev: 0,
             doubted: BTreeSet::new(),
         }
@@ -251,6 +255,7 @@ impl<F: Ord + Clone> Ledger<F> {
 
     /// A file is not what the ledger knows any more: nothing about it is pending.
     pub fn forget(&mut self, file: &F) {
+        self.away.retain(|it| it.name != *file);
         self.forget_moves(file);
         if self.files.remove(file).is_some() {
             self.rev += 1;

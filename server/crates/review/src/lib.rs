@@ -4,6 +4,7 @@
 //! types outside a pending change belongs to the base as well, so rejecting everything gives the
 //! base plus what was typed; what they type inside one is kept apart and survives both decisions.
 
+mod away;
 mod back;
 mod decided;
 mod file;
