@@ -15,6 +15,7 @@ use text::{ChangeSet, Rope};
 use tokio::sync::Notify;
 use vfs::{FileKind, Image, Location, Snapshot, Source, Undo, Vfs};
 
+mod bases;
 pub mod bounds;
 pub mod checked;
 mod commands;
@@ -45,7 +46,7 @@ struct Parts {
     /// Held while something is told, so that nothing older is told later.
     telling: Mutex<()>,
     /// Held while it is written, so that an older state never replaces a newer one.
-    writing: Mutex<()>,
+    writing: Mutex<bases::Bases>,
 }
 
 /// What is known.
@@ -182,7 +183,7 @@ impl Review {
     /// What is known, as it was kept when this is the first look.
     pub fn table(&self) -> MutexGuard<'_, Table> {
         let mut table = self.lock();
-        if table.load() {
+        if table.load(&self.0.vfs) {
             self.count(&table);
         }
         table

@@ -10,10 +10,10 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use review::{Saved, SavedFile};
-use vfs::{Location, state};
+use vfs::{Location, Vfs, state};
 
 use super::kept::{FORMAT, Kept, KeptFile};
-use super::{Review, Table, checked};
+use super::{Review, Table, bases, checked};
 
 /// Bytes of the texts of files that are kept only because decisions on them can be undone.
 const MAX_DECIDED: usize = 16 << 20;
@@ -109,11 +109,17 @@ impl Review {
     /// Keeps what is pending, unless that is done.
     pub fn save(&self) {
         // Whoever saves last before the end waits for those who save already.
-        let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bases = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.0.unsaved.swap(false, Ordering::AcqRel) {
             return;
         }
-        let Some((path, bytes)) = self.table().pending() else { return };
+        let Some((path, mut lines)) = self.table().pending() else { return };
+        bases.keep(&self.0.vfs, lines.iter_mut().filter_map(|it| it.file.as_mut()));
+        let mut bytes = Vec::new();
+        if let Err(error) = lines.iter().try_for_each(|it| checked::push(&mut bytes, it)) {
+            tracing::error!(%error, "pending changes cannot be written down");
+            return;
+        }
         if let Err(error) = state::write_private(&path, &bytes) {
             tracing::warn!(%error, "pending changes cannot be kept for the next start");
             return;
@@ -134,7 +140,7 @@ impl Review {
 
 impl Table {
     /// Takes over what was kept, once; whether this was the time.
-    pub(super) fn load(&mut self) -> bool {
+    pub(super) fn load(&mut self, vfs: &Vfs) -> bool {
         let Some(keeping) = self.keeping.as_mut().filter(|it| !it.loaded) else { return false };
         keeping.loaded = true;
         keeping.own = (1..=MOST).find_map(|it| keeping.slot(it));
@@ -142,13 +148,13 @@ impl Table {
         let mut problems = Vec::new();
         if let Some(Slot { number, path, .. }) = &keeping.own {
             let (number, path) = (*number, path.clone());
-            problems.extend(self.take_in(&path, Whose::This));
+            problems.extend(self.take_in((&path, vfs), Whose::This));
             if number != 1 {
                 self.ledger.count_from(now());
             }
         }
         for slot in &left {
-            problems.extend(self.take_in(&slot.path, Whose::Another));
+            problems.extend(self.take_in((&slot.path, vfs), Whose::Another));
         }
         if let Some(keeping) = &mut self.keeping {
             (keeping.taken, keeping.problems) = (left, problems);
@@ -157,7 +163,7 @@ impl Table {
     }
 
     /// Takes over what is kept in this file; gives what is to be said of it.
-    fn take_in(&mut self, path: &Path, whose: Whose) -> Option<String> {
+    fn take_in(&mut self, (path, vfs): (&Path, &Vfs), whose: Whose) -> Option<String> {
         let bytes = match state::read_private(path) {
             Ok(bytes) => bytes?,
             Err(error) => {
@@ -174,6 +180,12 @@ impl Table {
         let hunks = lines.iter().map(|it| it.hunks).max().unwrap_or_default();
         let tokens = lines.iter().map(|it| it.tokens).max().unwrap_or_default();
         let mut kept: Vec<KeptFile> = lines.into_iter().filter_map(|it| it.file).collect();
+        let mut lost = Vec::new();
+        kept.retain_mut(|it| {
+            let is_there = it.take_base_from(|blob| bases::text(vfs, blob)).is_some();
+            lost.extend((!is_there).then(|| it.location()));
+            is_there
+        });
         for it in &kept {
             let location = it.location();
             if let Some(undo) = it.undo.clone() {
@@ -205,18 +217,19 @@ impl Table {
                 Saved { hunks, tokens: 0, files, moves, shadowed: Vec::new() }
             }
         };
-        let broken = self.ledger.restore(saved);
+        let mut broken = self.ledger.restore(saved);
+        broken.extend(lost);
         (0 < damaged || !broken.is_empty()).then(|| set_aside((path, &bytes), damaged, &broken))
     }
 
-    fn pending(&mut self) -> Option<(PathBuf, Vec<u8>)> {
+    fn pending(&mut self) -> Option<(PathBuf, Vec<Kept>)> {
         let path = self.keeping.as_ref()?.own.as_ref()?.path.clone();
         let Saved { hunks, tokens, files, moves, shadowed } = self.ledger.save();
         let mut room = MAX_DECIDED;
         let files = files.into_iter().filter(|it| {
             // Those with nothing pending are here for the undo of decisions alone.
             let pending = self.ledger.is_pending(&it.file);
-            let left = room.checked_sub(it.base.len());
+            let left = room.checked_sub(it.base.len_bytes());
             room = if pending { room } else { left.unwrap_or(room) };
             pending || left.is_some()
         });
@@ -233,12 +246,10 @@ impl Table {
             Some(kept)
         });
         let shadowed = shadowed.into_iter().map(|it| Some(KeptFile::of_shadowed(it)));
-        let mut bytes = Vec::new();
         // The numbers go with each line, so that none is given twice whatever is lost.
-        for file in std::iter::once(None).chain(files).chain(shadowed) {
-            checked::push(&mut bytes, &Kept { format: FORMAT, hunks, tokens, file }).ok()?;
-        }
-        Some((path, bytes))
+        let lines = std::iter::once(None).chain(files).chain(shadowed);
+        let lines = lines.map(|file| Kept { format: FORMAT, hunks, tokens, file }).collect();
+        Some((path, lines))
     }
 }
 

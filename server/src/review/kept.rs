@@ -11,6 +11,7 @@ use review::{
     SavedPiece,
 };
 use serde::{Deserialize, Serialize};
+use text::{ChangeSet, Edit, Rope};
 use vfs::{Image, Location, Undo};
 
 /// The format of a line.
@@ -46,7 +47,11 @@ struct KeptMove {
 #[derive(Serialize, Deserialize)]
 pub(super) struct KeptFile {
     file: KeptName,
-    base: String,
+    #[serde(default, with = "whole_text", skip_serializing_if = "is_empty")]
+    base: Rope,
+    /// Where the base is instead, if it is not small.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base_of: Option<KeptBase>,
     pieces: Vec<KeptPiece>,
     hunks: Vec<KeptHunk>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,6 +77,14 @@ pub(super) struct KeptFile {
     /// Another file has its name now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shadowed: bool,
+}
+
+/// A text that is an image with edits.
+#[derive(Serialize, Deserialize)]
+pub(super) struct KeptBase {
+    pub blob: [u8; 32],
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    edits: Vec<KeptEdit>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -191,6 +204,33 @@ impl KeptFile {
         }
     }
 
+    /// The text before the pending changes; empty where it is kept elsewhere.
+    pub fn base(&self) -> &Rope {
+        &self.base
+    }
+
+    /// The base is this image with these changes.
+    pub fn keep_base_in(&mut self, blob: [u8; 32], changes: &ChangeSet) {
+        let edit = |it: &Edit| KeptEdit(it.range.start, it.range.end, it.text.clone());
+        let edits = changes.edits().iter().map(edit).collect();
+        self.base_of = Some(KeptBase { blob, edits });
+        self.base = Rope::new();
+    }
+
+    /// The base from where it is kept; `None` where that is gone or damaged.
+    pub fn take_base_from(&mut self, image: impl FnOnce([u8; 32]) -> Option<Rope>) -> Option<()> {
+        let Some(KeptBase { blob, edits }) = self.base_of.take() else { return Some(()) };
+        let base = image(blob)?;
+        let whole =
+            |at: usize| base.try_byte_to_char(at).is_ok_and(|it| base.char_to_byte(it) == at);
+        if !edits.iter().all(|it| whole(it.0) && whole(it.1)) {
+            return None;
+        }
+        let edits = edits.into_iter().map(|KeptEdit(from, to, text)| Edit::new(from..to, text));
+        self.base = ChangeSet::new(base.len_bytes(), edits.collect()).ok()?.apply(&base);
+        Some(())
+    }
+
     /// As the ledger takes it.
     pub fn saved(self) -> SavedFile<Location> {
         saved(self)
@@ -236,6 +276,7 @@ fn kept(file: SavedFile<Location>, moves: Vec<KeptMove>) -> KeptFile {
     KeptFile {
         file: file.file.into(),
         base: file.base,
+        base_of: None,
         pieces: file.pieces.into_iter().map(kept_piece).collect(),
         hunks: file.hunks.into_iter().map(kept_hunk).collect(),
         added,
@@ -392,5 +433,23 @@ impl From<KeptExistence> for Existence {
             KeptExistence::Added => Existence::Added,
             KeptExistence::Deleted => Existence::Deleted,
         }
+    }
+}
+
+fn is_empty(text: &Rope) -> bool {
+    text.len_bytes() == 0
+}
+
+/// A text as a string, without a copy of it.
+mod whole_text {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use text::Rope;
+
+    pub fn serialize<S: Serializer>(text: &Rope, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(text)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rope, D::Error> {
+        String::deserialize(deserializer).map(|it| Rope::from_str(&it))
     }
 }

@@ -54,7 +54,7 @@ pub struct SavedFile<F> {
     /// The file.
     pub file: F,
     /// The text before the pending changes.
-    pub base: String,
+    pub base: Rope,
     /// Where the current text differs, sorted.
     pub pieces: Vec<SavedPiece>,
     /// Where the hunks come from.
@@ -241,7 +241,7 @@ fn saved_move<F: Clone>(it: &Move<F>, to: &F, decided: Option<(Decision, u64)>) 
 fn saved<F>(name: F, file: &File) -> SavedFile<F> {
     SavedFile {
         file: name,
-        base: file.base.to_string(),
+        base: file.base.clone(),
         pieces: saved_pieces(file),
         hunks: saved_hunks(&file.origins),
         existence: file.existence.clone(),
@@ -327,7 +327,7 @@ fn restored<F>(saved: SavedFile<F>) -> Option<File> {
 }
 
 fn restored_past(file: &File, past: SavedPast) -> Option<File> {
-    let base = restored_changes(&file.base, past.base)?.apply(&file.base).to_string();
+    let base = restored_changes(&file.base, past.base)?.apply(&file.base);
     let anchor = restored_text(&base, past.pieces, past.hunks, past.existence)?;
     let mut now = anchor.clone();
     let mut events = Vec::with_capacity(past.events.len());
@@ -377,39 +377,42 @@ fn restored_changes(before: &Rope, edits: Vec<SavedEdit>) -> Option<ChangeSet> {
 }
 
 fn restored_text(
-    base: &str,
+    base: &Rope,
     saved: Vec<SavedPiece>,
     hunks: Vec<SavedHunk>,
     existence: Option<(Existence, HunkId)>,
 ) -> Option<File> {
-    let mut current = String::with_capacity(base.len());
+    let mut edits = Vec::with_capacity(saved.len());
     let mut pieces = Vec::with_capacity(saved.len());
-    let mut copied = 0;
+    let (mut copied, mut len) = (0, 0);
     for piece in saved {
-        current.push_str(base.get(copied..piece.base.start)?);
-        base.get(piece.base.clone())?;
+        if piece.base.end < piece.base.start || base.len_bytes() < piece.base.end {
+            return None;
+        }
+        len += piece.base.start.checked_sub(copied)?;
         copied = piece.base.end;
-        let start = current.len();
+        let start = len;
         let whole = |it: &Range<usize>| piece.text.get(it.clone()).is_some();
         if !piece.typed.iter().all(whole) {
             return None;
         }
-        current.push_str(&piece.text);
+        len += piece.text.len();
         pieces.push(Piece {
-            base: piece.base,
-            now: start..current.len(),
+            base: piece.base.clone(),
+            now: start..len,
             typed: piece.typed.iter().map(|it| it.start + start..it.end + start).collect(),
             hunk: piece.hunk,
         });
+        edits.push(SavedEdit { range: piece.base, text: piece.text });
     }
-    current.push_str(base.get(copied..)?);
+    let current = restored_changes(base, edits)?.apply(base);
     let presence = match existence {
         Some((Existence::Deleted, _)) => Presence::Gone,
         Some((Existence::Added, _)) | None => Presence::There,
     };
     Some(File {
-        base: Rope::from_str(base),
-        current: Rope::from_str(&current),
+        base: base.clone(),
+        current,
         pieces,
         origins: hunks.into_iter().map(|it| (it.id, it.origin)).collect(),
         existence,

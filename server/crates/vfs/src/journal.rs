@@ -14,11 +14,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use crate::images::Pruned;
-use crate::snapshot::hash_bytes;
+use crate::snapshot::{hash_bytes, hash_rope};
 use crate::state;
 use crate::transaction::content::Content;
 use crate::transaction::{Owned, Undo};
 use serde::{Deserialize, Serialize};
+use text::Rope;
 
 /// Where before-images are.
 pub(crate) enum Journal {
@@ -95,6 +96,21 @@ impl Journal {
     pub fn keep_content(&self, content: &Content) -> io::Result<[u8; 32]> {
         let hash = content.hash();
         self.keep_named(hash, content.bytes())?;
+        Ok(hash)
+    }
+
+    /// As [`Journal::keep`]; no bytes are made of a text that is kept already.
+    pub fn keep_text(&self, text: &Rope) -> io::Result<[u8; 32]> {
+        let hash = hash_rope(text);
+        let is_kept = match self {
+            Journal::Memory(blobs) => {
+                blobs.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&hash)
+            }
+            Journal::Disk(disk) => disk.has(hash, text.len_bytes() as u64),
+        };
+        if !is_kept {
+            self.keep_named(hash, text.to_string().as_bytes())?;
+        }
         Ok(hash)
     }
 
@@ -257,20 +273,22 @@ impl Journal {
 
 impl Disk {
     fn keep(&self, hash: [u8; 32], bytes: &[u8]) -> io::Result<()> {
+        if self.has(hash, bytes.len() as u64) {
+            return Ok(());
+        }
         let path = blob_path(&self.dir, hash);
-        // Without one of ours, a file of that other name may be from before a power cut.
-        let is_unsettled = self.unsettled().contains(&hash);
-        if is_unsettled && self.settle(hash).is_ok() {
-            return Ok(());
-        }
-        if used_now(&path, bytes.len() as u64) {
-            return Ok(());
-        }
         state::write_private(&path, bytes)?;
         self.fresh.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         // None is the rule.
         let _ = fs::remove_file(unsettled_path(&path));
         Ok(())
+    }
+
+    /// Whether an image is there, synced; it is from here on where it was written before.
+    fn has(&self, hash: [u8; 32], len: u64) -> bool {
+        // Without one of ours, a file of that other name may be from before a power cut.
+        let is_unsettled = self.unsettled().contains(&hash);
+        (is_unsettled && self.settle(hash).is_ok()) || used_now(&blob_path(&self.dir, hash), len)
     }
 
     fn keep_soon(&self, hash: [u8; 32], bytes: &[u8]) -> io::Result<()> {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use serde::{Deserialize, Serialize};
-use text::ChangeSet;
+use text::{ChangeSet, Rope};
 
 use crate::journal::Intent;
 use crate::raw::Unencodable;
@@ -325,6 +325,11 @@ impl Vfs {
     /// The bytes of a before-image.
     pub fn blob(&self, hash: [u8; 32]) -> std::io::Result<Vec<u8>> {
         self.journal().get(hash)
+    }
+
+    /// Keeps a text in the journal, synced, as `keep_blob` does its bytes.
+    pub fn keep_text(&self, text: &Rope) -> std::io::Result<[u8; 32]> {
+        self.journal().keep_text(text)
     }
 
     /// Keeps bytes in the journal, synced: the before-image of what somebody else is about to change.
