@@ -119,7 +119,8 @@ impl Parts {
 
     /// As [`Parts::publish`], and what is pending outlives the process before it goes on.
     pub(super) async fn publish_kept(&self) {
-        self.publish();
+        let size = self.review.table().ledger.bytes();
+        vfs::aside(size as u64, || self.publish());
         self.review.kept().await;
     }
 

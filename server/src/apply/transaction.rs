@@ -83,7 +83,9 @@ impl Parts {
             held.failed();
             return Err(error);
         }
-        self.enter(&held, (&locations, &steps, &kinds), &done, &origin_of_edit);
+        vfs::aside(steps.iter().map(Step::size).sum(), || {
+            self.enter(&held, (&locations, &steps, &kinds), &done, &origin_of_edit);
+        });
         let pending = self.review.taken_from(earlier);
         let approval = match review {
             ReviewPolicy::AfterTurn | ReviewPolicy::Blocking => approval,
@@ -554,6 +556,17 @@ impl Parts {
 }
 
 impl Step {
+    /// Bytes of the text before.
+    fn size(&self) -> u64 {
+        let before = match self {
+            Step::Document { base, .. } => &base.rope,
+            Step::Disk(step) => &step.before,
+            Step::DeleteOpen { before } => before,
+            Step::MoveOpen(moving) => &moving.before,
+        };
+        before.len_bytes() as u64
+    }
+
     /// The text of a file that is moved, and what changes in it.
     fn moved(&self) -> Option<(&Rope, &ChangeSet)> {
         match self {

@@ -91,33 +91,36 @@ impl After<'_> {
         }
     }
 
-    /// Common beginning and end with `before`, as raw bytes; they may overlap.
-    fn common(&self, before: &Rope) -> (usize, usize) {
-        let old = || before.chunks().map(str::as_bytes);
-        let old_back = || before.chunks_at_byte(before.len_bytes()).0.reversed().map(str::as_bytes);
+    /// The common beginning with `before`, as raw bytes.
+    fn common_start(&self, before: &Rope) -> usize {
+        let old = before.chunks().map(str::as_bytes);
         match self {
-            After::Text(text) => {
-                let new = || std::iter::once(text.as_bytes());
-                (common_start(old(), new()), common_end(old_back(), new()))
-            }
-            After::Rope(rope) => {
-                let new_back =
-                    rope.chunks_at_byte(rope.len_bytes()).0.reversed().map(str::as_bytes);
-                (
-                    common_start(old(), rope.chunks().map(str::as_bytes)),
-                    common_end(old_back(), new_back),
-                )
-            }
+            After::Text(text) => common_start(old, std::iter::once(text.as_bytes())),
+            After::Rope(rope) => common_start(old, rope.chunks().map(str::as_bytes)),
+        }
+    }
+
+    /// The common end with `before`, as raw bytes; it may overlap the beginning.
+    fn common_end(&self, before: &Rope) -> usize {
+        let old = backwards(before);
+        match self {
+            After::Text(text) => common_end(old, std::iter::once(text.as_bytes())),
+            After::Rope(rope) => common_end(old, backwards(rope)),
         }
     }
 }
 
+fn backwards(rope: &Rope) -> impl Iterator<Item = &[u8]> {
+    rope.chunks_at_byte(rope.len_bytes()).0.reversed().map(str::as_bytes)
+}
+
 fn diff(before: &Rope, after: &After<'_>) -> ChangeSet {
     let (old_len, new_len) = (before.len_bytes(), after.len());
-    let (mut prefix, mut suffix) = after.common(before);
+    let mut prefix = after.common_start(before);
     if prefix == old_len && prefix == new_len {
         return ChangeSet::identity(old_len);
     }
+    let mut suffix = after.common_end(before);
     prefix = pieces::floor(before, prefix);
     let next_is_newline =
         || pieces::byte(before, prefix) == Some(b'\n') || after.byte(prefix) == Some(b'\n');
@@ -226,7 +229,8 @@ fn common_end<'a>(
             y = next;
         } else {
             let len = x.len().min(y.len());
-            let same = linediff::equal_end(x, y);
+            let (end, other) = (&x[x.len() - len..], &y[y.len() - len..]);
+            let same = if std::ptr::eq(end, other) { len } else { linediff::equal_end(x, y) };
             total += same;
             if same < len {
                 return total;

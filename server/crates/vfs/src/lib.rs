@@ -6,6 +6,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "this crate is the door the ban leads to")]
 
+mod aside;
 mod binary;
 mod disk;
 mod document;
@@ -29,6 +30,7 @@ mod store;
 mod suggest;
 mod transaction;
 
+pub use aside::aside;
 pub use disk::{DirEntry, FileKind, FileStat};
 pub use document::{
     Change, Dirty, DocumentInfo, EditorState, Origin, SyncError, TextChange, WriteBack,

@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use text::{ChangeSet, LineBreaks, Rope, Unit};
 use tokio::sync::watch;
 
+use crate::aside::aside;
 use crate::disk::{self, DirEntry, FileKind, FileStat};
 use crate::document::{
     Change, Dirty, Document, DocumentInfo, EditorState, SyncError, TextChange,
@@ -363,6 +364,10 @@ impl Vfs {
     /// The text of a file as the disk has it, whatever a buffer says.
     pub fn disk_snapshot(&self, path: &Path) -> Result<Snapshot, ReadError> {
         let stat = self.text_stat(path)?;
+        aside(stat.len, || self.read_text(path, &stat))
+    }
+
+    fn read_text(&self, path: &Path, stat: &FileStat) -> Result<Snapshot, ReadError> {
         if let Ok(Some(known)) = self.readings().current(path) {
             return Ok(Snapshot {
                 location: Location::disk(path),

@@ -13,6 +13,8 @@ use std::sync::PoisonError;
 use serde::{Deserialize, Serialize};
 use text::{ChangeSet, Rope};
 
+use crate::aside::aside;
+use crate::disk;
 use crate::journal::Intent;
 use crate::raw::Unencodable;
 use crate::store::Vfs;
@@ -273,15 +275,23 @@ impl Vfs {
     /// What `Delete` and `Rename` compare: of a text its decoded text's hash (`Snapshot::hash`), of a binary file its
     /// bytes', of a symlink its target's name's.
     pub fn content_hash(&self, path: &Path) -> std::io::Result<[u8; 32]> {
-        let node = plan::Node::read(path)?;
-        node.map(|node| node.hash()).ok_or_else(|| std::io::ErrorKind::NotFound.into())
+        let len = disk::link_stat(path).map_or(0, |it| it.len);
+        let hash = || plan::Node::read(path).map(|node| node.map(|node| node.hash()));
+        aside(len, hash)?.ok_or_else(|| std::io::ErrorKind::NotFound.into())
     }
 
     /// How a file that somebody else is about to delete comes back: its bytes are kept, synced. `None` where nothing
     /// stands at `path`.
     pub fn keep_file(&self, path: &Path) -> std::io::Result<Option<Undo>> {
-        let Some(node) = plan::Node::read(path)? else { return Ok(None) };
-        let before = Some(apply::kept(self.journal(), &node)?);
+        let len = disk::link_stat(path).map_or(0, |it| it.len);
+        let kept = || {
+            let node = plan::Node::read(path)?;
+            node.map(|node| apply::kept(self.journal(), &node)).transpose()
+        };
+        let before = aside(len, kept)?;
+        if before.is_none() {
+            return Ok(None);
+        }
         let entry = UndoEntry { path: self.standing_path(path), before, after: None };
         Ok(Some(Undo { entries: vec![entry], folders: Vec::new() }))
     }

@@ -338,7 +338,7 @@ pub fn changed_since_read(cx: &Cx, location: &Location) -> Result<(), Failure> {
         return Ok(());
     };
     match cx.vfs.snapshot(location) {
-        Ok(now) if now.rope != then => Err(Failure::new(format!(
+        Ok(now) if !text::is_same(&now.rope, &then) => Err(Failure::new(format!(
             "{} changed since it was read. Nothing of it was deleted; read it again before you do.",
             cx.place.shown(location)
         ))),

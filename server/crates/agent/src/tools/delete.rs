@@ -11,7 +11,7 @@ use crate::cards::{self, Operation};
 use crate::editor::FileOp;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool, text_content};
-use crate::tools::change::{Done, changed_since_read, commit};
+use crate::tools::change::{changed_since_read, commit};
 
 /// Deletes whole files, one after the other; folders are never deleted. A link is deleted itself, not
 /// what it leads to. At the first failure it stops and says what was deleted. A file that is not there
@@ -108,7 +108,7 @@ async fn delete(cx: &Cx, path: &str) -> Result<Gone, Failure> {
     }
     changed_since_read(cx, &location)?;
     let done = commit(cx, format!("Delete {shown}"), vec![FileOp::Delete { location }]).await?;
-    let block = done.first().map(Done::diff);
+    let block = done.first().map(|it| vfs::aside(stat.len, || it.diff()));
     Ok(Gone { told: format!("Deleted {shown}."), block })
 }
 
