@@ -282,3 +282,32 @@ fn several_roots_are_searched_where_they_are() {
     let twice = json!({ "pattern": "hit", "paths": [paths[0], paths[0], "a.txt"], "output_mode": "content" });
     assert_eq!(lines(&grep(&editor, &twice)), ["a.txt:1:hit"]);
 }
+
+#[test]
+fn a_document_without_a_path_belongs_to_the_workspace_as_a_whole() {
+    let (workspace, editor) = desk(&[("a.py", "hit\n"), ("sub/b.py", "")]);
+    editor.open_text("untitled:Untitled-1", "hit\n");
+    let root = workspace.root().display().to_string();
+    for paths in [json!([]), json!(["."]), json!([root])] {
+        let found = grep(&editor, &json!({ "pattern": "hit", "paths": paths }));
+        assert_eq!(found.lines().count(), 2, "{found}");
+    }
+    assert_eq!(grep(&editor, &json!({ "pattern": "hit", "path": "sub" })), "No matches found.\n");
+    let all = ["\"untitled:Untitled-1\"", "a.py", "sub/b.py"];
+    assert_eq!(glob(&editor, &json!({ "pattern": "*" })), all);
+    assert_eq!(glob(&editor, &json!({ "pattern": "*", "path": "sub" })), ["sub/b.py"]);
+}
+
+#[test]
+fn a_glob_of_another_place_is_searched_there() {
+    let (one, two) = (Workspace::new(&[("a.rs", "hit\n")]), Workspace::new(&[("x/b.rs", "hit\n")]));
+    let editor = Start::new(&one).folders(&[uri(one.root()), uri(two.root())]).start();
+    let far = format!("{}/x/b.rs", two.root().display());
+    for pattern in [format!("{}/x/*.rs", two.root().display()), far.clone()] {
+        assert_eq!(glob(&editor, &json!({ "pattern": pattern })), [far.as_str()]);
+        let found = grep(&editor, &json!({ "pattern": "hit", "glob": pattern }));
+        assert_eq!(lines(&found), [far.as_str()]);
+    }
+    let near = format!("{}/*.rs", one.root().display());
+    assert_eq!(glob(&editor, &json!({ "pattern": near })), ["a.rs"]);
+}

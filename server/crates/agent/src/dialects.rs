@@ -31,6 +31,8 @@ pub struct Dialect {
     pub lines: Lines,
     /// How the lines around a match are shown.
     pub context: Context,
+    /// How much of a search is shown at once.
+    pub found: Found,
     /// Which tool shows pictures and videos.
     pub media: Media,
     /// How it is said what became of a job that is looked at.
@@ -58,6 +60,29 @@ pub enum Context {
     Plain,
     /// `| path-12-text`
     Barred,
+}
+
+/// How much of a search is shown at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Matches, or files with some, unless the call says otherwise.
+    pub matches: usize,
+    /// Bytes of them.
+    pub match_bytes: usize,
+    /// Names of files.
+    pub names: usize,
+    /// Bytes of them.
+    pub name_bytes: usize,
+}
+
+impl Found {
+    /// As much as a model reads of one result, less what is said at the end.
+    const MUCH: Found = Found {
+        matches: 250,
+        match_bytes: crate::bounds::RESULT - 2_000,
+        names: 1_000,
+        name_bytes: usize::MAX,
+    };
 }
 
 /// Which tool shows pictures and videos.
@@ -223,6 +248,7 @@ pub static CANONICAL: Dialect = Dialect {
     name: "canonical",
     lines: Lines::Numbered,
     context: Context::Plain,
+    found: Found::MUCH,
     media: Media::InRead,
     looks: Looks::Status,
     hidden: &[],

@@ -151,6 +151,13 @@ impl Place {
         folders
     }
 
+    /// Whether a folder is the current one or one of the workspace's, or holds it.
+    pub fn is_whole(&self, folder: &Path) -> bool {
+        let real = self.roots.locate(folder).real;
+        let mut folders = self.folders().into_iter().chain([self.cwd.clone()]);
+        folders.any(|it| it.starts_with(folder) || it.starts_with(&real))
+    }
+
     /// The path as people read it: relative to the current folder or a root where it lies inside.
     pub fn shown(&self, location: &Location) -> String {
         match location {
@@ -171,7 +178,19 @@ impl Place {
         }
     }
 
+    /// A text that may name artifacts by where they lie, naming them as they are asked for.
+    pub fn told(&self, text: &str) -> String {
+        match &self.artifacts {
+            Some(dir) => text.replace(&format!("{}/", dir.display()), "artifact:"),
+            None => text.to_owned(),
+        }
+    }
+
     fn shown_path(&self, path: &Path) -> String {
+        let artifact = self.artifacts.as_ref().and_then(|dir| path.strip_prefix(dir).ok());
+        if let Some(id) = artifact.filter(|id| !id.as_os_str().is_empty()) {
+            return format!("artifact:{}", id.display());
+        }
         match path.strip_prefix(&self.cwd) {
             Ok(rest) if rest.as_os_str().is_empty() => ".".into(),
             Ok(rest) => rest.display().to_string(),
@@ -197,6 +216,28 @@ impl Target {
 #[cfg(test)]
 pub mod tests {
     use vfs::Vfs;
+
+    use super::*;
+
+    #[test]
+    fn artifacts_are_told_by_their_names() {
+        let place = Place {
+            roots: Arc::new(Roots::new([PathBuf::from("/w")])),
+            vfs: no_files(),
+            cwd: PathBuf::from("/w"),
+            artifacts: Some(PathBuf::from("/state/artifacts")),
+            grammar: Grammar::Posix,
+            programs: Programs::default(),
+        };
+        let id = "abcdefghij012345";
+        let target = place.target(&format!("artifact:{id}")).unwrap();
+        assert_eq!(place.shown(&target.location), format!("artifact:{id}"));
+        let error = format!("/state/artifacts/{id} does not exist.");
+        assert_eq!(place.told(&error), format!("artifact:{id} does not exist."));
+        assert_eq!(place.shown(&Location::disk("/w/a")), "a");
+        assert!(place.is_whole(Path::new("/w")) && place.is_whole(Path::new("/")));
+        assert!(!place.is_whole(Path::new("/w/a")));
+    }
 
     /// A store with nothing open.
     pub fn no_files() -> Vfs {

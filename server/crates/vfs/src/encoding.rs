@@ -239,7 +239,17 @@ fn legacy_or_damaged(bytes: &[u8]) -> Encoding {
         return Encoding::Utf8;
     }
     let mut detector = chardetng::EncodingDetector::new();
-    detector.feed(bytes, true);
+    // Lines of plain ASCII say nothing of the charset, and of the others there need not be many.
+    let mut room = DETECT_BYTES * 4;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.is_ascii()) {
+        let part = &line[..line.len().min(room)];
+        detector.feed(part, false);
+        room -= part.len();
+        if room == 0 {
+            break;
+        }
+    }
+    detector.feed(&[], true);
     let charset = detector.guess(None, false);
     if charset == UTF_8 { Encoding::Utf8 } else { Encoding::Legacy(charset) }
 }

@@ -20,7 +20,14 @@ pub(crate) struct Wanted {
     pub first: i64,
     pub limit: usize,
     pub max_bytes: usize,
-    pub max_line_bytes: usize,
+    pub max_line_chars: usize,
+}
+
+impl Wanted {
+    /// Bytes that as many characters may have, a line ending and one more character.
+    fn room(&self) -> usize {
+        self.max_line_chars.saturating_mul(4).saturating_add(6)
+    }
 }
 
 /// Lines of a text in memory.
@@ -30,19 +37,26 @@ pub(crate) fn of_rope(rope: &Rope, wanted: &Wanted) -> LineRange {
         n if n < 0 => total.saturating_sub(usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX)),
         n => usize::try_from(n).unwrap_or(usize::MAX).saturating_sub(1),
     };
-    let mut range = LineRange { first: 0, lines: Vec::new(), cut: Vec::new(), total, full: false };
+    let mut range = LineRange {
+        first: 0,
+        lines: Vec::new(),
+        cut: Vec::new(),
+        total,
+        full: false,
+        encoding: Encoding::Utf8,
+    };
     let mut bytes = 0;
     for number in start..total.min(start.saturating_add(wanted.limit)) {
         let line = rope.line(number);
         let (mut text, mut cut) = (String::new(), false);
         for chunk in line.chunks() {
             text.push_str(chunk);
-            if text.len() > wanted.max_line_bytes.saturating_add(2) {
+            if text.len() > wanted.room() {
                 cut = true;
                 break;
             }
         }
-        let text = finish_line(text.trim_end_matches('\n'), wanted.max_line_bytes, &mut cut);
+        let text = finish_line(text.trim_end_matches('\n'), wanted.max_line_chars, &mut cut);
         push(&mut range, &mut bytes, Line { number, text, cut }, wanted);
         if range.full {
             break;
@@ -96,7 +110,7 @@ fn scan(
     reader.fill_buf()?;
     reader.consume(skip);
     let mut range =
-        LineRange { first: 0, lines: Vec::new(), cut: Vec::new(), total: 0, full: false };
+        LineRange { first: 0, lines: Vec::new(), cut: Vec::new(), total: 0, full: false, encoding };
     let (mut number, mut bytes, mut line, mut cut, mut open) = (0, 0, Vec::new(), false, false);
     loop {
         // Numbers change at the ends of lines only: what follows is whole lines, which are just counted.
@@ -112,7 +126,7 @@ fn scan(
         };
         let wants = !range.full && number >= start && number - start < wanted.limit;
         if wants {
-            let room = wanted.max_line_bytes.saturating_add(4).saturating_sub(line.len());
+            let room = wanted.room().saturating_sub(line.len());
             cut |= part.len() > room;
             line.extend_from_slice(&part[..part.len().min(room)]);
         }
@@ -120,7 +134,7 @@ fn scan(
         open = !ended && !at_end;
         if ended {
             if wants {
-                let text = finish_line(&encoding.decode(&line), wanted.max_line_bytes, &mut cut);
+                let text = finish_line(&encoding.decode(&line), wanted.max_line_chars, &mut cut);
                 push(&mut range, &mut bytes, Line { number, text, cut }, wanted);
                 line.clear();
                 cut = false;
@@ -154,7 +168,8 @@ fn sniff_head(path: &Path, len: u64) -> Result<Detected, ScanError> {
     match detected.encoding {
         Encoding::Utf8 | Encoding::Legacy(_) => Ok(detected),
         Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Utf32Le | Encoding::Utf32Be => {
-            Err(ScanError::Binary("UTF-16 or UTF-32 text too large to decode"))
+            let error = "it is UTF-16 or UTF-32 text, of which no more than 64 MB can be read";
+            Err(ScanError::Io(io::Error::other(error)))
         }
     }
 }
@@ -216,14 +231,16 @@ fn push(range: &mut LineRange, bytes: &mut usize, line: Line, wanted: &Wanted) {
     range.lines.push(line.text);
 }
 
-/// The line without `\r`, no longer than `max` bytes.
+/// The line without `\r`, no longer than `max` characters.
 fn finish_line(text: &str, max: usize, cut: &mut bool) -> String {
     let text = text.strip_suffix('\r').unwrap_or(text);
-    if text.len() <= max {
-        return text.to_owned();
+    match text.char_indices().nth(max) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            *cut = true;
+            text[..end].to_owned()
+        }
     }
-    *cut = true;
-    text[..floor(text, max)].to_owned()
 }
 
 /// The last character boundary at or before `at`.

@@ -199,6 +199,8 @@ pub struct GlobQuery {
     pub root: PathBuf,
     pub include_dirs: bool,
     pub include_ignored: bool,
+    /// Documents without a path too, by the last part of their names.
+    pub include_virtual: bool,
     pub order: Order,
     /// At most this many; 0 for no limit but the built-in one.
     pub limit: usize,
@@ -213,6 +215,7 @@ impl Default for GlobQuery {
             root: PathBuf::from("/"),
             include_dirs: false,
             include_ignored: false,
+            include_virtual: false,
             order: Order::Newest,
             limit: 1_000,
             visibility: Visibility::default(),

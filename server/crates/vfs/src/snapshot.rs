@@ -10,6 +10,7 @@ use text::Rope;
 
 use crate::disk::FileKind;
 use crate::document::{Dirty, WriteBack};
+use crate::encoding::Encoding;
 use crate::format::Format;
 use crate::location::Location;
 
@@ -79,6 +80,8 @@ pub struct LineRange {
     pub total: usize,
     /// The byte limit ended the range before the line limit did.
     pub full: bool,
+    /// Of a file; what is in memory is decoded already.
+    pub encoding: Encoding,
 }
 
 /// Why there is no text to read.

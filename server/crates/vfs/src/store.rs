@@ -78,6 +78,8 @@ pub(crate) struct OpenText {
     pub dirty: Dirty,
     /// Where the document really is, when it was opened through a link.
     pub real: Option<PathBuf>,
+    /// The editor's name for what it is written in.
+    pub language: String,
 }
 
 impl fmt::Debug for Vfs {
@@ -443,7 +445,7 @@ impl Vfs {
     }
 
     /// Lines `first` (1-based, negative from the end) and on, at most `limit` and `max_bytes`, each cut at
-    /// `max_line_bytes`. Files of any size: only the lines asked for are held. `cancelled` is asked at least once for
+    /// `max_line_chars`. Files of any size: only the lines asked for are held. `cancelled` is asked at least once for
     /// every 256 KB of a file that is not held.
     pub fn read_lines(
         &self,
@@ -451,10 +453,10 @@ impl Vfs {
         first: i64,
         limit: usize,
         max_bytes: usize,
-        max_line_bytes: usize,
+        max_line_chars: usize,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<LineRange, ReadError> {
-        let wanted = lines::Wanted { first, limit, max_bytes, max_line_bytes };
+        let wanted = lines::Wanted { first, limit, max_bytes, max_line_chars };
         match self.snapshot(location) {
             Ok(snapshot) => Ok(lines::of_rope(&snapshot.rope, &wanted)),
             Err(ReadError::TooLarge { path, len, .. }) => {
@@ -527,6 +529,7 @@ impl Vfs {
             changed: document.changed,
             dirty: document.dirty,
             real: document.on_disk.real.clone(),
+            language: document.language.clone(),
         };
         self.state()
             .open

@@ -2,7 +2,9 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Limits, Lines, Looks, Media, Needed, Preset};
+use crate::dialects::{
+    Context, Dialect, Face, Field, Found, Limits, Lines, Looks, Media, Needed, Preset,
+};
 
 const PATH: Field = Field::new("file_path").named("path");
 
@@ -10,6 +12,12 @@ pub static DIALECT: Dialect = Dialect {
     name: "chord",
     lines: Lines::Numbered,
     context: Context::Barred,
+    found: Found {
+        matches: 120,
+        match_bytes: 12 * 1024,
+        names: 250,
+        name_bytes: 16 * 1024,
+    },
     media: Media::InRead,
     looks: Looks::Status,
     hidden: &[

@@ -2,12 +2,13 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Lines, Looks, Media};
+use crate::dialects::{Context, Dialect, Face, Field, Found, Lines, Looks, Media};
 
 pub static DIALECT: Dialect = Dialect {
     name: "gpt",
     lines: Lines::Numbered,
     context: Context::Plain,
+    found: Found::MUCH,
     media: Media::InRead,
     looks: Looks::Status,
     hidden: &[

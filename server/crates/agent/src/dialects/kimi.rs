@@ -2,7 +2,9 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Limits, Lines, Looks, Media, Needed, Preset};
+use crate::dialects::{
+    Context, Dialect, Face, Field, Found, Limits, Lines, Looks, Media, Needed, Preset,
+};
 
 const PATH: Field = Field::new("file_path").named("path");
 const TASK: Field = Field::new("job_id").named("task_id").described("The task's id, e.g. `job-1`.");
@@ -11,6 +13,7 @@ pub static DIALECT: Dialect = Dialect {
     name: "kimi",
     lines: Lines::Numbered,
     context: Context::Plain,
+    found: Found::MUCH,
     media: Media::Apart,
     looks: Looks::Fields,
     hidden: &[

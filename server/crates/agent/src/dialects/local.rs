@@ -3,12 +3,13 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Lines, Looks, Media};
+use crate::dialects::{Context, Dialect, Found, Lines, Looks, Media};
 
 pub static DIALECT: Dialect = Dialect {
     name: "local",
     lines: Lines::Anchored,
     context: Context::Plain,
+    found: Found::MUCH,
     media: Media::InRead,
     looks: Looks::Status,
     hidden: &[("Edit", "EditLines"), ("MultiEdit", "EditLines"), ("ApplyPatch", "EditLines")],

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Lines, Looks, Media, Needed, Preset};
+use crate::dialects::{Context, Dialect, Face, Field, Found, Lines, Looks, Media, Needed, Preset};
 
 const PATH: Field = Field::new("file_path").named("filePath");
 
@@ -10,6 +10,7 @@ pub static DIALECT: Dialect = Dialect {
     name: "opencode",
     lines: Lines::Numbered,
     context: Context::Plain,
+    found: Found::MUCH,
     media: Media::InRead,
     looks: Looks::Status,
     hidden: &[

@@ -6,11 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use vfs::{GlobQuery, Location, Order};
 
+use super::elsewhere;
 use super::grep::{self, layout};
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
-
-const LIMIT: usize = 1_000;
 
 /// Finds files by glob, newest first, at most 1,000. Patterns are relative to `path`: `**/*.rs`,
 /// `src/**/*.{ts,tsx}`; a bare name is found at any depth. Files that exist only in the editor are
@@ -45,7 +44,7 @@ impl Tool for Glob {
         if self.all().is_empty() {
             return Err(Failure::new("args.pattern is required: the glob to search for."));
         }
-        Ok(Access::read(vec![place.target(self.folder())?]))
+        Ok(Access::read(vec![place.target(&self.scope(place)?.0)?]))
     }
 
     fn card(&self, place: &Place) -> Card {
@@ -57,12 +56,15 @@ impl Tool for Glob {
     }
 
     async fn run(self, cx: &Cx) -> Result<Output, Failure> {
-        let Location::Disk(root) = cx.place.target(self.folder())?.location else {
+        let (folder, patterns) = self.scope(&cx.place)?;
+        let Location::Disk(root) = cx.place.target(&folder)?.location else {
             return Err(Failure::new("Only folders on disk can be searched."));
         };
-        let limit = self.limit.unwrap_or(LIMIT).clamp(1, LIMIT);
+        let most = cx.dialect.found;
+        let limit = self.limit.unwrap_or(most.names).clamp(1, most.names);
         let query = GlobQuery {
-            patterns: self.all(),
+            patterns,
+            include_virtual: cx.place.is_whole(&root),
             root,
             include_dirs: self.include_dirs,
             order: Order::Newest,
@@ -80,18 +82,23 @@ impl Tool for Glob {
             return Err(Failure::Cancelled);
         }
         let mut text = String::new();
+        let mut shown = 0;
         for hit in &found.hits {
-            text.push_str(&layout::name(cx.place.shown(&hit.location)));
+            let name = layout::name(cx.place.shown(&hit.location), cx.dialect.context);
+            if most.name_bytes < text.len() + name.len() {
+                break;
+            }
+            text.push_str(&name);
             text.push_str(if hit.is_dir { "/\n" } else { "\n" });
+            shown += 1;
         }
         if found.hits.is_empty() {
             text.push_str("No files found.\n");
         }
-        if found.hits.len() < found.total {
+        if shown < found.total {
             text.push_str(&format!(
                 "[showing {} of {}, newest first; use a narrower pattern or path]\n",
-                found.hits.len(),
-                found.total
+                shown, found.total
             ));
         }
         if 0 < found.sensitive {
@@ -108,6 +115,11 @@ impl Tool for Glob {
 impl Glob {
     fn all(&self) -> Vec<String> {
         self.pattern.iter().chain(&self.patterns).filter(|it| !it.is_empty()).cloned().collect()
+    }
+
+    /// The folder searched and the globs in it: globs of another place say themselves where to search.
+    fn scope(&self, place: &Place) -> Result<(String, Vec<String>), Failure> {
+        elsewhere::scope(self.folder(), self.all(), place)
     }
 
     fn folder(&self) -> &str {

@@ -10,16 +10,14 @@ use vfs::{
 };
 
 use self::layout::{Numbers, Style, Window};
+use super::elsewhere;
 use crate::dialects::Lines;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
 
 pub mod layout;
 
-const HEAD: usize = 250;
 const CONTEXT: usize = 20;
-/// Bytes of line text in one result: what a model reads of one, less what is said at the end.
-const BYTES: usize = crate::bounds::RESULT - 2_000;
 const LINE: usize = 500;
 /// Bytes looked through for them: 250 matches with all context they can have fit in.
 const FOUND: usize = 8 << 20;
@@ -107,7 +105,8 @@ impl Tool for Grep {
                 "args.pattern is empty. Give the text or expression to search for.",
             ));
         }
-        let targets: Result<Vec<_>, _> = self.folders().iter().map(|it| place.target(it)).collect();
+        let (folders, _) = self.scope(place)?;
+        let targets: Result<Vec<_>, _> = folders.iter().map(|it| place.target(it)).collect();
         Ok(Access::read(targets?))
     }
 
@@ -141,20 +140,29 @@ impl Tool for Grep {
 }
 
 impl Grep {
-    fn folders(&self) -> Vec<String> {
+    /// The folders searched and the globs in each: globs of another place say themselves where to search.
+    fn scope(&self, place: &Place) -> Result<(Vec<String>, Vec<String>), Failure> {
         let all: Vec<String> =
             self.path.iter().chain(&self.paths).filter(|it| !it.is_empty()).cloned().collect();
-        if all.is_empty() { vec![".".into()] } else { all }
+        let globs = self.glob.iter().chain(&self.includes).filter(|it| !it.is_empty()).cloned();
+        if !all.is_empty() {
+            return Ok((all, globs.collect()));
+        }
+        let (folder, globs) = elsewhere::scope(".", globs.collect(), place)?;
+        Ok((vec![folder], globs))
     }
 
     fn query(&self, cx: &Cx, notes: &mut Vec<String>) -> Result<GrepQuery, Failure> {
         let (mut paths, mut names) = (Vec::new(), Vec::new());
-        for folder in self.folders() {
+        let (folders, globs) = self.scope(&cx.place)?;
+        for folder in folders {
             match cx.place.target(&folder)?.location {
                 Location::Disk(path) => paths.push(path),
                 Location::Virtual(name) => names.push(name),
             }
         }
+        // Documents without a path belong to the workspace as a whole.
+        let include_virtual = paths.iter().any(|path| cx.place.is_whole(path));
         let around = self.context_lines.or(self.around).unwrap_or(0);
         let mut clamp = |wanted: usize| {
             if CONTEXT < wanted {
@@ -177,10 +185,10 @@ impl Grep {
             scope: GrepScope {
                 paths,
                 names,
-                globs: self.glob.iter().chain(&self.includes).cloned().collect(),
+                globs,
                 types: self.r#type.iter().cloned().collect(),
                 include_ignored: self.include_ignored,
-                include_virtual: self.path.is_none() && self.paths.is_empty(),
+                include_virtual,
                 visibility: cx.session.rules().visibility(&cx.place),
             },
             mode: match self.output_mode {
@@ -195,7 +203,7 @@ impl Grep {
             before,
             after,
             limits: GrepLimits {
-                matches: match self.limit() {
+                matches: match self.limit(cx) {
                     usize::MAX => 0,
                     // One more than shown tells whether there is more; the newest need all.
                     limit if self.output_mode == Mode::Content => {
@@ -209,11 +217,11 @@ impl Grep {
         })
     }
 
-    fn limit(&self) -> usize {
+    fn limit(&self, cx: &Cx) -> usize {
         match self.head_limit {
             Some(0) => usize::MAX,
             Some(limit) => limit,
-            None => HEAD,
+            None => cx.dialect.found.matches,
         }
     }
 
@@ -237,7 +245,7 @@ impl Grep {
             text.push_str(&withheld(found.sensitive));
         }
         for note in notes.iter().chain(&found.notes) {
-            text.push_str(&format!("[note: {note}]\n"));
+            text.push_str(&format!("[note: {}]\n", cx.place.told(note)));
         }
         text
     }
@@ -253,7 +261,7 @@ impl Grep {
             .files
             .iter()
             .map(|file| layout::File {
-                name: layout::name(cx.place.shown(&file.location)),
+                name: layout::name(cx.place.shown(&file.location), cx.dialect.context),
                 lines: file.lines.iter().map(line_of).collect(),
             })
             .collect();
@@ -263,11 +271,16 @@ impl Grep {
             (Some(true) | None, Lines::Numbered) => Numbers::Shown,
         };
         let style = Style { numbers, context: cx.dialect.context };
-        let window = Window { skip: self.skip(), limit: self.limit(), bytes: BYTES };
+        let window = Window {
+            skip: self.skip(),
+            limit: self.limit(cx),
+            bytes: cx.dialect.found.match_bytes,
+        };
         let layout = layout::lines(&files, style, window);
         self.mark_seen(cx, found, &layout.whole);
         if layout.full {
-            notes.push("the result was cut at 28 KB; narrow the pattern, path or glob".into());
+            let most = size(cx.dialect.found.match_bytes);
+            notes.push(format!("the result was cut at {most}; narrow the pattern, path or glob"));
         }
         if layout.shed {
             notes.push(
@@ -294,13 +307,13 @@ impl Grep {
         let total = found.files.len();
         let mut text = String::new();
         let mut shown = 0;
-        for file in found.files.iter().skip(self.skip()).take(self.limit()) {
-            let name = layout::name(cx.place.shown(&file.location));
+        for file in found.files.iter().skip(self.skip()).take(self.limit(cx)) {
+            let name = layout::name(cx.place.shown(&file.location), cx.dialect.context);
             let row = match self.output_mode {
                 Mode::CountMatches => format!("{name}:{}\n", file.matches),
                 Mode::FilesWithMatches | Mode::Content => format!("{name}\n"),
             };
-            if BYTES < text.len() + row.len() {
+            if cx.dialect.found.match_bytes < text.len() + row.len() {
                 break;
             }
             text.push_str(&row);
@@ -368,7 +381,7 @@ pub fn refused(cx: &Cx, error: QueryError) -> Failure {
         Some(denied) => error.without(denied),
         None => error,
     };
-    Failure::new(format!("{error}."))
+    Failure::new(cx.place.told(&format!("{error}.")))
 }
 
 /// What is said of files that rules deny.
@@ -380,12 +393,15 @@ pub fn denied(count: usize) -> Option<String> {
 
 /// What is said of files with secrets.
 pub fn withheld(count: usize) -> String {
-    let files = if count == 1 { "file" } else { "files" };
-    format!("[{count} sensitive {files} left out]\n")
+    format!("[{count} sensitive files left out]\n")
 }
 
 fn beyond(offset: usize, total: usize) -> String {
     format!("nothing at offset={offset}: there are {total}")
+}
+
+fn size(bytes: usize) -> String {
+    format!("{} KB", bytes / 1_000)
 }
 
 fn files(count: usize) -> String {

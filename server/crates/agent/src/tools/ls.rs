@@ -8,6 +8,7 @@ use vfs::{FileKind, Location, TreeNode, TreeQuery};
 
 use super::grep::{self, layout};
 use crate::bounds::counted;
+use crate::dialects::Context;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
 
@@ -74,7 +75,7 @@ impl Tool for Ls {
         if tree.cancelled {
             return Err(Failure::Cancelled);
         }
-        let mut text = format!("{}/\n", layout::name(shown.display().to_string()));
+        let mut text = format!("{}/\n", name(shown.display().to_string()));
         for node in &tree.nodes {
             text.push_str(&row(node));
         }
@@ -105,6 +106,10 @@ impl Ls {
     }
 }
 
+fn name(path: String) -> String {
+    layout::name(path, Context::Plain)
+}
+
 fn row(node: &TreeNode) -> String {
     let indent = "  ".repeat(node.level + 1);
     let unsaved = if node.unsaved { " [unsaved]" } else { "" };
@@ -115,7 +120,7 @@ fn row(node: &TreeNode) -> String {
         (FileKind::Folder, Some(count)) => format!("/ ({})", counted(count, "entry", "entries")),
         (FileKind::Folder, None) => "/".to_string(),
         (FileKind::Symlink, _) => match &node.leads_to {
-            Some(target) => format!(" -> {}", layout::name(target.display().to_string())),
+            Some(target) => format!(" -> {}", name(target.display().to_string())),
             None => " (link)".to_string(),
         },
         (FileKind::File, _) => format!(" ({})", size(node.len)),
@@ -123,7 +128,7 @@ fn row(node: &TreeNode) -> String {
             format!(" ({})", kind.name())
         }
     };
-    format!("{indent}{}{what}{unsaved}\n", layout::name(node.name.clone()))
+    format!("{indent}{}{what}{unsaved}\n", name(node.name.clone()))
 }
 
 fn size(bytes: u64) -> String {

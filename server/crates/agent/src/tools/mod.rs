@@ -6,6 +6,7 @@ mod change;
 mod delete;
 mod edit;
 mod edit_lines;
+mod elsewhere;
 mod glob;
 mod grep;
 mod job_kill;

@@ -222,7 +222,8 @@ impl Read {
         let why =
             (next <= range.total).then_some(if range.full { "the 100 KB limit" } else { "limit" });
         let status = status(range.first, next, range.total, why, &range.cut);
-        Ok(Output::text(format!("{shown}{status} [too large to edit]")))
+        let encoding = encoding_remark(range.encoding);
+        Ok(Output::text(format!("{shown}{status}{encoding} [too large to edit]")))
     }
 
     fn first(&self, total: usize) -> Result<usize, Failure> {
@@ -270,14 +271,16 @@ fn remarks(snapshot: &Snapshot) -> String {
             }
         }
     }
-    let encoding = snapshot.format.encoding.label();
-    if encoding != "utf-8" {
-        remarks.push_str(&format!(" [encoding {encoding}]"));
-    }
+    remarks.push_str(&encoding_remark(snapshot.format.encoding));
     if snapshot.damaged {
         remarks.push_str(" [some bytes are not valid text; they are kept as they are]");
     }
     remarks
+}
+
+fn encoding_remark(encoding: vfs::Encoding) -> String {
+    let label = encoding.label();
+    if label == "utf-8" { String::new() } else { format!(" [encoding {label}]") }
 }
 
 fn past_end(offset: i64, total: usize) -> Failure {
@@ -304,6 +307,6 @@ pub fn failure(cx: &Cx, err: ReadError) -> Failure {
         | ReadError::Special { .. }
         | ReadError::Binary { .. }
         | ReadError::TooLarge { .. }
-        | ReadError::Io { .. } => Failure::new(format!("{err}.")),
+        | ReadError::Io { .. } => Failure::new(cx.place.told(&format!("{err}."))),
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 
 #[track_caller]
 fn check(text: &str, first: i64, limit: usize, expected: (usize, &[&str], usize)) {
-    let wanted = Wanted { first, limit, max_bytes: 1 << 20, max_line_bytes: 100 };
+    let wanted = Wanted { first, limit, max_bytes: 1 << 20, max_line_chars: 100 };
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(text.as_bytes()).unwrap();
     let held = of_rope(&Rope::from_str(text), &wanted);
@@ -30,11 +30,11 @@ fn ranges_are_the_same_held_or_streamed() {
 
 #[test]
 fn long_lines_are_cut_at_characters_and_bytes_are_limited() {
-    let wanted = Wanted { first: 1, limit: 10, max_bytes: 8, max_line_bytes: 4 };
-    let range = of_rope(&Rope::from_str("abcé\nxy\nlast\n"), &wanted);
+    let wanted = Wanted { first: 1, limit: 10, max_bytes: 10, max_line_chars: 4 };
+    let range = of_rope(&Rope::from_str("abcéd\nxy\nlast\n"), &wanted);
     assert_eq!(
         (range.lines, range.cut, range.full),
-        (vec!["abc".to_owned(), "xy".to_owned()], vec![1], true)
+        (vec!["abcé".to_owned(), "xy".to_owned()], vec![1], true)
     );
 }
 
@@ -44,7 +44,7 @@ fn a_reading_that_nobody_wants_ends_with_the_piece_it_is_at() {
     let text = "a line\n".repeat(3 * BUFFER / 7);
     file.write_all(text.as_bytes()).unwrap();
     for first in [1, 100_000, -5] {
-        let wanted = Wanted { first, limit: 10, max_bytes: 1 << 20, max_line_bytes: 100 };
+        let wanted = Wanted { first, limit: 10, max_bytes: 1 << 20, max_line_chars: 100 };
         let asked = std::cell::Cell::new(0);
         let cancelled = || {
             asked.set(asked.get() + 1);
@@ -55,4 +55,19 @@ fn a_reading_that_nobody_wants_ends_with_the_piece_it_is_at() {
         // Of four pieces only one was read; once more it is asked why.
         assert_eq!(asked.get(), 3, "{first}");
     }
+}
+
+#[test]
+fn a_large_files_lines_are_cut_at_characters_and_its_encoding_is_told() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"caf\xe9 caf\xe9 caf\xe9\nle caf\xe9\n").unwrap();
+    let wanted = Wanted { first: 1, limit: 10, max_bytes: 1 << 20, max_line_chars: 7 };
+    let range = of_file(file.path(), 24, &wanted, &|| false).unwrap();
+    assert_eq!(range.lines, ["café ca", "le café"]);
+    assert_eq!((range.cut, range.encoding.label().as_str()), (vec![1], "windows-1252"));
+    let wide: Vec<u8> = "one\ntwo\nthree\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&wide).unwrap();
+    let error = of_file(file.path(), 28, &wanted, &|| false).unwrap_err();
+    assert!(error.to_string().contains("cannot be read: it is UTF-16"), "{error}");
 }

@@ -85,6 +85,11 @@ fn relative(root: &Path, glob: &str) -> String {
     while let Some(rest) = glob.strip_prefix("./") {
         glob = rest;
     }
+    let mut tidy = glob.to_owned();
+    while tidy.contains("//") {
+        tidy = tidy.replace("//", "/");
+    }
+    let glob = tidy.as_str();
     let below =
         root.to_str().and_then(|root| glob.strip_prefix(root)).filter(|rest| rest.starts_with('/'));
     // A rest such as `/a.txt` is anchored at the root, which is what the absolute path said.
@@ -93,6 +98,26 @@ fn relative(root: &Path, glob: &str) -> String {
         Some(folder) => format!("{folder}/**"),
         None => format!("{sign}{glob}"),
     }
+}
+
+/// A path that has the file type an editor means by the name of a language.
+pub(super) fn path_in_language(language: &str) -> Option<PathBuf> {
+    let name = match language {
+        "shellscript" => "sh",
+        "typescript" | "typescriptreact" => "ts",
+        "javascript" | "javascriptreact" => "js",
+        "csharp" => "csharp",
+        "plaintext" => "txt",
+        other => other,
+    };
+    let mut builder = TypesBuilder::new();
+    builder.add_defaults();
+    let known = builder.definitions();
+    let globs = known.iter().find(|known| known.name() == name)?.globs();
+    let extension = globs.iter().find_map(|glob| {
+        glob.strip_prefix("*.").filter(|rest| rest.bytes().all(|it| it.is_ascii_alphanumeric()))
+    })?;
+    Some(PathBuf::from(format!("/x.{extension}")))
 }
 
 /// The glob with the names it begins with taken literally, where they hold `[` or `{` and exist:

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::filter::Globs;
-use super::targets::{Choice, Folders, Overlay, files_below};
+use super::targets::{Choice, Folders, Overlay, Virtual, files_below};
 use super::visibility::Sight;
 use super::walk::{Ignored, threads};
 use super::{GlobHit, GlobQuery, GlobResult, Order, QueryError};
@@ -69,7 +69,8 @@ pub(super) fn run(
         paths.extend(dirs.map(|path| (path.clone(), Found::Folder)));
         paths.sort_by(|a, b| super::walk::path_order(&a.0, &b.0));
     }
-    result.total = paths.len();
+    let virtuals = virtuals(&overlay, query)?;
+    result.total = paths.len() + virtuals.len();
     let limit = if query.limit == 0 { MAX_HITS } else { query.limit.min(MAX_HITS) };
     if query.order == Order::Path {
         paths.truncate(limit);
@@ -79,6 +80,7 @@ pub(super) fn run(
         return Ok(result);
     }
     let mut hits = hits(&overlay, paths);
+    hits.extend(virtuals);
     match query.order {
         Order::Path => {}
         Order::Newest => hits.sort_by_key(|hit| Reverse(hit.modified)),
@@ -86,6 +88,21 @@ pub(super) fn run(
     hits.truncate(limit);
     result.hits = hits;
     Ok(result)
+}
+
+/// Documents that only the editor has, where they are asked for.
+fn virtuals(overlay: &Overlay, query: &GlobQuery) -> Result<Vec<GlobHit>, QueryError> {
+    if !query.include_virtual {
+        return Ok(Vec::new());
+    }
+    let globs = Globs::new(Path::new("/"), &query.patterns)?;
+    let found = overlay.virtuals().iter().filter(|it| globs.file(&it.as_path()));
+    let hit = |document: &Virtual| GlobHit {
+        location: Location::Virtual(document.name.clone()),
+        is_dir: false,
+        modified: document.buffer.changed,
+    };
+    Ok(found.map(hit).collect())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

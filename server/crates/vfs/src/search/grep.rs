@@ -13,8 +13,10 @@ use std::time::SystemTime;
 use ignore::types::Types;
 
 use super::filter::{self, Globs};
-use super::scan::{Hits, Pattern, Scanner, Skipped};
-use super::targets::{Below, Buffer, Choice, Folders, Overlay, Place, files_below};
+use super::scan::{Hits, Matches, Pattern, Scanner, Skipped};
+use super::targets::{
+    Below, Buffer, Choice, Folders, Overlay, Place, Virtual, files_below, notebook_of,
+};
 use super::visibility::Sight;
 use super::walk::{Ignored, POLL, threads};
 use super::{GrepFile, GrepMode, GrepQuery, GrepResult, Order, QueryError};
@@ -161,6 +163,9 @@ impl Search {
         match hits {
             Ok(None) => {}
             Ok(Some(hits)) => {
+                if let Some(ended) = hits.ended {
+                    self.note(at, format!("{} {}", self.targets.location(target), ended.told()));
+                }
                 let counted = match self.pattern.mode {
                     GrepMode::Lines => hits.matches,
                     GrepMode::Files | GrepMode::Count => 1,
@@ -174,10 +179,12 @@ impl Search {
                 self.note(at, format!("{}: {error}", self.targets.location(target)));
             }
             // Binary files are part of every tree; only one asked for by name is worth a word.
-            Err(Skipped::Binary(what)) if self.targets.list.len() == 1 => {
-                self.note(at, format!("{} is binary ({what})", self.targets.location(target)));
+            Err(Skipped::Binary(what, matches)) if self.targets.list.len() == 1 => {
+                let matches = matches.map_or("", |Matches| ", and matches");
+                let file = self.targets.location(target);
+                self.note(at, format!("{file} is binary ({what}){matches}"));
             }
-            Err(Skipped::Binary(_)) => {}
+            Err(Skipped::Binary(_, _)) => {}
         }
         true
     }
@@ -216,6 +223,9 @@ impl Search {
             result.truncated |= !fits;
             files.push(file);
         }
+        if query.mode != GrepMode::Lines {
+            merge_cells(&mut files);
+        }
         if self.whole {
             files.sort_by_key(|file| Reverse(file.modified));
             let max = usize::try_from(self.pattern.max_matches).unwrap_or(usize::MAX);
@@ -225,6 +235,26 @@ impl Search {
         result.matches = files.iter().map(|file| file.matches).sum();
         result.files = files;
     }
+}
+
+/// Where only files count, the cells of a notebook, which follow each other, are one.
+fn merge_cells(files: &mut Vec<GrepFile>) {
+    for file in files.iter_mut() {
+        if let Location::Virtual(name) = &file.location
+            && let Some(path) = notebook_of(name)
+        {
+            file.location = Location::Disk(path);
+        }
+    }
+    files.dedup_by(|next, first| {
+        let same = next.location == first.location;
+        if same {
+            first.matches += next.matches;
+            first.modified = first.modified.max(next.modified);
+            first.unsaved |= next.unsaved;
+        }
+        same
+    });
 }
 
 /// What the limits still allow.
@@ -390,6 +420,7 @@ impl Targets {
     fn add_named(&mut self, path: PathBuf, query: &GrepQuery) {
         let real = crate::roots::real_path(&path);
         match query.scope.visibility.judge([path.as_path(), &real].into_iter()) {
+            Sight::Shown if self.add_cells(&path) || self.add_cells(&real) => {}
             Sight::Shown => self.list.push(Target::Named(Location::Disk(path))),
             Sight::Secret => self.sensitive += 1,
             Sight::Denied => self.denied += 1,
@@ -426,7 +457,7 @@ impl Targets {
                 self.cancelled = true;
                 break;
             }
-            if wanted(below.path(at)) {
+            if wanted(below.path(at)) && !self.add_cells(below.path(at)) {
                 self.list.push(Target::Listed { folder, at });
             }
         }
@@ -435,18 +466,29 @@ impl Targets {
     }
 
     fn add_virtuals(&mut self, query: &GrepQuery, types: Option<&Types>) -> Result<(), QueryError> {
-        let root = Path::new("/");
         let globs = (!query.scope.globs.is_empty())
-            .then(|| Globs::new(root, &query.scope.globs))
+            .then(|| Globs::new(Path::new("/"), &query.scope.globs))
             .transpose()?;
-        for (name, _) in self.overlay.virtuals() {
-            // Only the last part of such a name means something to a glob.
-            let path = root.join(name.rsplit(['/', ':']).next().unwrap_or(name));
-            if globs.as_ref().is_none_or(|globs| globs.file(&path)) && is_of(types, &path) {
-                self.list.push(Target::Named(Location::Virtual(name.clone())));
+        for document in self.overlay.virtuals() {
+            let path = document.as_path();
+            let is_of_type = || {
+                is_of(types, &path)
+                    || filter::path_in_language(&document.language)
+                        .is_some_and(|path| is_of(types, &path))
+            };
+            if globs.as_ref().is_none_or(|globs| globs.file(&path)) && is_of_type() {
+                self.list.push(Target::Named(Location::Virtual(document.name.clone())));
             }
         }
         Ok(())
+    }
+
+    /// The cells that the editor shows of a notebook are searched in place of its file.
+    fn add_cells(&mut self, path: &Path) -> bool {
+        let Some(cells) = self.overlay.cells(path) else { return false };
+        let cell = |cell: &Virtual| Target::Named(Location::Virtual(cell.name.clone()));
+        self.list.extend(cells.iter().map(cell));
+        true
     }
 }
 

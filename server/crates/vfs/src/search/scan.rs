@@ -14,7 +14,7 @@ use grep::regex::{RegexMatcher, RegexMatcherBuilder};
 use grep::searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
 use super::{GrepLine, GrepMode, GrepPattern, GrepQuery, QueryError};
-use crate::encoding::detect;
+use crate::encoding::{Detected, Encoding, detect};
 use crate::lines::floor;
 use crate::{binary, disk};
 
@@ -154,16 +154,43 @@ pub(super) struct Hits {
     /// A limit ended the search in this text.
     pub truncated: bool,
     pub bytes: usize,
+    /// What follows was not searched, and why.
+    pub ended: Option<Ended>,
+}
+
+/// Why the rest of a text was not searched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ended {
+    Nul,
+    LongLine,
+}
+
+impl Ended {
+    /// What is said of a file.
+    pub fn told(self) -> &'static str {
+        match self {
+            Ended::Nul => "has NUL bytes further on; it was searched up to them",
+            Ended::LongLine => "has a line longer than 64 MB; it was searched up to that",
+        }
+    }
 }
 
 const NUL_BYTES: &str = "data with NUL bytes";
+/// A file with a NUL before this many bytes is binary; one with a NUL further on is a text that was damaged there, and
+/// is searched up to it.
+const TEXT_HEAD: usize = 64 << 10;
+/// Where a text of two or four bytes a character shows that it is one.
+const WIDE_HEAD: usize = 1 << 10;
 
 /// Why a file was not searched.
 pub(super) enum Skipped {
-    /// With this name for what it is.
-    Binary(&'static str),
+    /// With this name for what it is, and whether something in it matches, where that is known.
+    Binary(&'static str, Option<Matches>),
     Unreadable(io::Error),
 }
+
+/// What is known of a binary file.
+pub(super) struct Matches;
 
 /// One worker's tools.
 pub(super) struct Scanner<'a> {
@@ -207,9 +234,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn bytes(&mut self, bytes: &[u8]) -> Result<Option<Hits>, Skipped> {
-        let wide = bytes.starts_with(b"\xFF\xFE")
-            || bytes.starts_with(b"\xFE\xFF")
-            || bytes.starts_with(b"\0\0\xFE\xFF");
+        let wide = is_wide(bytes);
         let is_text = || bytes.is_ascii() || std::str::from_utf8(bytes).is_ok();
         let mut text = if wide || (self.pattern.reach == Reach::Beyond && !is_text()) {
             decoded(bytes)
@@ -230,8 +255,8 @@ impl<'a> Scanner<'a> {
         }
         if let Cow::Borrowed(bytes) = text {
             // Only what may be shown is looked at more closely.
-            if memchr::memchr(0, bytes).is_some() {
-                return Err(Skipped::Binary(binary::by_magic(bytes).unwrap_or(NUL_BYTES)));
+            if let Some(nul) = memchr::memchr(0, bytes) {
+                return self.before(bytes, nul);
             }
             if std::str::from_utf8(bytes).is_err() {
                 let text = decoded(bytes);
@@ -239,6 +264,27 @@ impl<'a> Scanner<'a> {
             }
         }
         Ok(Some(self.lines(&text)).filter(|hits| hits.matches > 0))
+    }
+
+    /// What a text that turns into something else gives up to there.
+    fn before(&mut self, bytes: &[u8], nul: usize) -> Result<Option<Hits>, Skipped> {
+        let what = binary::by_magic(bytes);
+        let binary = || Err(Skipped::Binary(what.unwrap_or(NUL_BYTES), Some(Matches)));
+        // A count of a part would be a wrong one.
+        let is_counted = self.pattern.mode == GrepMode::Count;
+        if nul < TEXT_HEAD || what.is_some() || is_counted {
+            return binary();
+        }
+        let end = memchr::memrchr(b'\n', &bytes[..nul]).map_or(0, |at| at + 1);
+        let text = &bytes[..end];
+        let text =
+            if std::str::from_utf8(text).is_ok() { Cow::Borrowed(text) } else { decoded(text) };
+        let mut hits = self.lines(&text);
+        if hits.matches == 0 {
+            return binary();
+        }
+        hits.ended = Some(Ended::Nul);
+        Ok(Some(hits))
     }
 
     fn has_match(&self, text: &[u8]) -> bool {
@@ -259,19 +305,82 @@ impl<'a> Scanner<'a> {
         if self.pattern.multiline {
             return Err(Skipped::Unreadable(io::Error::other("too large to search across lines")));
         }
+        let detected = self.encoding_of_large(path).map_err(Skipped::Unreadable)?;
         let (file, _) = disk::open_regular(path).map_err(Skipped::Unreadable)?;
-        let mut searcher = searcher(self.pattern)
-            .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(MAX_LINE))
-            .build();
-        let mut sink = Lines::new(self.pattern);
-        searcher
-            .search_reader(&self.matcher, Stoppable { file, stop: self.stop }, &mut sink)
-            .map_err(Skipped::Unreadable)?;
-        if sink.is_binary {
-            return Err(Skipped::Binary(NUL_BYTES));
+        let mut builder = searcher(self.pattern);
+        builder.binary_detection(BinaryDetection::quit(0)).heap_limit(Some(MAX_LINE));
+        match detected.encoding {
+            Encoding::Utf8 => {}
+            Encoding::Legacy(_) | Encoding::Utf16Le | Encoding::Utf16Be => {
+                let encoding = grep::searcher::Encoding::new(&detected.encoding.label());
+                builder.encoding(encoding.ok());
+            }
+            Encoding::Utf32Le | Encoding::Utf32Be => {
+                let error = io::Error::other("UTF-32 text too large to search");
+                return Err(Skipped::Unreadable(error));
+            }
         }
-        Ok(Some(sink.hits).filter(|hits| hits.matches > 0))
+        let mut sink = Lines::new(self.pattern);
+        let reader = Stoppable { file, stop: self.stop };
+        let searched = builder.build().search_reader(&self.matcher, reader, &mut sink);
+        if sink.is_binary && self.pattern.mode == GrepMode::Count {
+            return Err(Skipped::Binary(NUL_BYTES, None));
+        }
+        if sink.is_binary {
+            sink.hits.ended = Some(Ended::Nul);
+        }
+        if let Err(error) = searched {
+            // The only limit that such a search has.
+            if !error.to_string().contains("allocation limit") {
+                return Err(Skipped::Unreadable(error));
+            }
+            sink.hits.ended = Some(Ended::LongLine);
+        }
+        match (sink.hits.matches, sink.hits.ended) {
+            (1.., _) => Ok(Some(sink.hits)),
+            (0, None) => Ok(None),
+            (0, Some(Ended::Nul)) => Err(Skipped::Binary(NUL_BYTES, None)),
+            (0, Some(Ended::LongLine)) => {
+                Err(Skipped::Unreadable(io::Error::other("a line is longer than 64 MB")))
+            }
+        }
+    }
+
+    /// How a file too large to hold is to be read: by its head, and where the pattern needs it by the first bytes in it
+    /// that are no UTF-8.
+    fn encoding_of_large(&self, path: &Path) -> io::Result<Detected> {
+        let (mut file, _) = disk::open_regular(path)?;
+        let mut buffer = vec![0; 256 << 10];
+        // Bytes of a character that the piece before cut in two.
+        let mut kept = 0;
+        let mut is_head = true;
+        while is_head || self.pattern.reach == Reach::Beyond {
+            let read = match file.read(&mut buffer[kept..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            };
+            if read == 0 || self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let piece = &buffer[..kept + read];
+            if is_head && is_wide(piece) {
+                return Ok(detect(&piece[..piece.len() / 4 * 4]));
+            }
+            is_head = false;
+            kept = match std::str::from_utf8(piece) {
+                Ok(_) => 0,
+                Err(error) if error.error_len().is_none() => piece.len() - error.valid_up_to(),
+                Err(error) => {
+                    // What is cut off at the end is no sign of anything.
+                    let start = error.valid_up_to();
+                    let end = memchr::memrchr(b'\n', &piece[start..]).map(|at| start + at + 1);
+                    return Ok(detect(&piece[..end.unwrap_or(piece.len())]));
+                }
+            };
+            let len = piece.len();
+            buffer.copy_within(len - kept..len, 0);
+        }
+        Ok(Detected::UTF_8)
     }
 }
 
@@ -329,6 +438,21 @@ fn read_whole(path: &Path, buffer: &mut Vec<u8>, max: usize) -> io::Result<Optio
     }
 }
 
+/// Whether bytes are a text of two or four bytes a character.
+fn is_wide(bytes: &[u8]) -> bool {
+    if bytes.starts_with(b"\xFF\xFE")
+        || bytes.starts_with(b"\xFE\xFF")
+        || bytes.starts_with(b"\0\0\xFE\xFF")
+    {
+        return true;
+    }
+    let head = &bytes[..bytes.len().min(WIDE_HEAD)];
+    memchr::memchr(0, head).is_some()
+        && binary::by_magic(head).is_none()
+        && detect(&head[..head.len() / 4 * 4]).encoding.unit() > 1
+        && detect(bytes).encoding.unit() > 1
+}
+
 fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     let detected = detect(bytes);
     Cow::Owned(detected.encoding.decode(detected.body(bytes)).into_owned().into_bytes())
@@ -374,7 +498,11 @@ impl<'a> Lines<'a> {
                 self.pattern.matcher.find(line).ok().flatten().map_or(0, |found| found.start()),
             ),
         };
-        let line = String::from_utf8_lossy(line);
+        // Only in pieces of a file is there a line that is not decoded yet.
+        let line = match std::str::from_utf8(line) {
+            Ok(line) => Cow::Borrowed(line),
+            Err(_) => detect(line).encoding.decode(line),
+        };
         let line = line.strip_suffix('\n').unwrap_or(&line);
         let line = line.strip_suffix('\r').unwrap_or(line);
         let kept = around(line, column.unwrap_or(0), self.pattern.max_line_bytes);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -21,9 +22,25 @@ pub(super) struct Overlay {
     by_path: HashMap<OsString, Buffer>,
     /// As they were opened, and where they really are if that is elsewhere.
     paths: Vec<(PathBuf, Option<PathBuf>)>,
-    virtuals: Vec<(String, Buffer)>,
+    virtuals: Vec<Virtual>,
+    /// Cells of open notebooks, by the notebooks' paths.
+    cells: HashMap<PathBuf, Vec<Virtual>>,
     /// Searched folders that are reached by a link, and where they really are.
     links: Vec<(PathBuf, PathBuf)>,
+}
+
+/// A document without a path.
+pub(super) struct Virtual {
+    pub name: String,
+    pub language: String,
+    pub buffer: Buffer,
+}
+
+impl Virtual {
+    /// What globs are matched against: only the last part of such a name means something to them.
+    pub fn as_path(&self) -> PathBuf {
+        Path::new("/").join(self.name.rsplit(['/', ':']).next().unwrap_or(&self.name))
+    }
 }
 
 /// Unsaved or saved, a buffer's text and when it last changed.
@@ -40,13 +57,21 @@ impl Overlay {
             by_path: HashMap::new(),
             paths: Vec::new(),
             virtuals: Vec::new(),
+            cells: HashMap::new(),
             links: Vec::new(),
         };
         for (location, text) in vfs.open_texts() {
             let unsaved = text.dirty != Dirty::Clean;
             let buffer = Buffer { rope: text.rope, changed: text.changed, unsaved };
             match location {
-                Location::Virtual(name) => overlay.virtuals.push((name, buffer)),
+                Location::Virtual(name) => {
+                    let notebook = notebook_of(&name);
+                    let document = Virtual { name, language: text.language, buffer };
+                    match notebook {
+                        Some(path) => overlay.cells.entry(path).or_default().push(document),
+                        None => overlay.virtuals.push(document),
+                    }
+                }
                 Location::Disk(path) => {
                     if let Some(real) = text.real.clone() {
                         overlay.by_path.entry(real.into()).or_insert_with(|| buffer.clone());
@@ -55,6 +80,10 @@ impl Overlay {
                     overlay.paths.push((path, text.real));
                 }
             }
+        }
+        for cells in overlay.cells.values_mut() {
+            // Names end in numbers, in the order in which the cells were made.
+            cells.sort_by(|a, b| (a.name.len(), &a.name).cmp(&(b.name.len(), &b.name)));
         }
         overlay
     }
@@ -85,14 +114,25 @@ impl Overlay {
         self.by_path.get(path.as_os_str()).or_else(real)
     }
 
-    /// The text of a document without a path.
+    /// The text of a document without a path, a cell among them.
     pub fn named(&self, name: &str) -> Option<&Buffer> {
-        self.virtuals.iter().find(|(it, _)| it == name).map(|(_, buffer)| buffer)
+        let cells = notebook_of(name).and_then(|path| self.cells.get(&path));
+        let all = self.virtuals.iter().chain(cells.into_iter().flatten());
+        all.into_iter().find(|it| it.name == name).map(|it| &it.buffer)
     }
 
     /// Documents without a path, by name.
-    pub fn virtuals(&self) -> &[(String, Buffer)] {
+    pub fn virtuals(&self) -> &[Virtual] {
         &self.virtuals
+    }
+
+    /// The cells that are shown in place of a notebook's file.
+    pub fn cells(&self, path: &Path) -> Option<&[Virtual]> {
+        if self.cells.is_empty() {
+            return None;
+        }
+        let real = || self.cells.get(&self.real(path)?);
+        self.cells.get(path).or_else(real).map(Vec::as_slice)
     }
 
     /// Open documents below `root` that the disk does not have.
@@ -107,6 +147,32 @@ impl Overlay {
         });
         below.filter(|path| std::fs::symlink_metadata(path).is_err())
     }
+}
+
+/// The notebook that a document of this name is a cell of.
+pub(super) fn notebook_of(name: &str) -> Option<PathBuf> {
+    let path = name.strip_prefix("vscode-notebook-cell:")?;
+    let path = path.split(['#', '?']).next().unwrap_or(path);
+    let path = path.strip_prefix("//").unwrap_or(path);
+    let bytes = unescaped(path);
+    let path = PathBuf::from(OsString::from_vec(bytes));
+    path.is_absolute().then(|| crate::normalize(&path))
+}
+
+/// A URI's path with its `%41` read.
+fn unescaped(path: &str) -> Vec<u8> {
+    let hex = |at: usize| {
+        let digits = path.get(at + 1..at + 3)?;
+        u8::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
+    };
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut at = 0;
+    while let Some(byte) = path.as_bytes().get(at) {
+        let escape = if *byte == b'%' { hex(at) } else { None };
+        bytes.push(escape.unwrap_or(*byte));
+        at += if escape.is_some() { 3 } else { 1 };
+    }
+    bytes
 }
 
 /// What a search below a folder is about.

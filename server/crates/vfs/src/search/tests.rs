@@ -610,6 +610,8 @@ proptest! {
     }
 }
 
+mod bytes;
+mod documents;
 mod ignoring;
 mod ripgrep;
 mod visibility;

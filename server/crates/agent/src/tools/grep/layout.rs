@@ -8,6 +8,8 @@ use text::anchors::Anchor;
 use crate::bounds;
 use crate::dialects::Context;
 
+/// How names of artifacts begin.
+const ARTIFACT: &str = "artifact:";
 /// Lines of context longer than this are shortened.
 const CONTEXT_BYTES: usize = 256;
 
@@ -121,16 +123,24 @@ pub fn lines(files: &[File<'_>], style: Style, window: Window) -> Layout {
 }
 
 /// A path as the model can read it back: one whose characters would be mistaken for the layout's stands in quotes.
-pub fn name(path: String) -> String {
+pub fn name(path: String, context: Context) -> String {
     let odd = |c: char| bounds::is_unseen(c) || matches!(c, ':' | '"' | '\u{FFFD}');
-    if path.starts_with(char::is_whitespace)
-        || path.ends_with(char::is_whitespace)
-        || path.contains(odd)
-    {
-        format!("{path:?}")
-    } else {
-        path
-    }
+    let is_odd = path.strip_prefix(ARTIFACT).unwrap_or(&path).contains(odd);
+    let is_mistaken = match context {
+        Context::Plain => {
+            path.starts_with(char::is_whitespace) || path.ends_with(char::is_whitespace)
+        }
+        Context::Barred => path.contains(char::is_whitespace) || is_like_a_row(&path),
+    };
+    if is_odd || is_mistaken { format!("{path:?}") } else { path }
+}
+
+/// Whether a part of a name looks like the number in a line of context.
+fn is_like_a_row(path: &str) -> bool {
+    let mut parts = path.split('-').skip(1).peekable();
+    std::iter::from_fn(|| parts.next().map(|part| (part, parts.peek().is_some()))).any(
+        |(part, goes_on)| goes_on && !part.is_empty() && part.bytes().all(|it| it.is_ascii_digit()),
+    )
 }
 
 /// Bytes of the matches that would be shown, with what sets them apart.
@@ -172,7 +182,11 @@ fn row(file: &File<'_>, line: &Line<'_>, style: Style) -> String {
         row.push(mark);
     }
     let text = if is_shortened(line) { shortened(line.text) } else { line.text };
-    let dots = |cut: bool| if cut { "…" } else { "" };
+    let dots = |cut: bool| match (cut, style.context) {
+        (false, _) => "",
+        (true, Context::Plain) => "…",
+        (true, Context::Barred) => "...",
+    };
     row.push_str(dots(line.cut_before));
     row.push_str(text);
     row.push_str(dots(line.cut_after || is_shortened(line)));
@@ -284,11 +298,31 @@ mod tests {
     #[test]
     fn names_that_would_be_mistaken_are_quoted() {
         for plain in ["a b/c.rs", "src/é.rs", "a-1-b"] {
-            assert_eq!(name(plain.into()), plain);
+            assert_eq!(name(plain.into(), Context::Plain), plain);
         }
-        assert_eq!(name("a:1:b".into()), "\"a:1:b\"");
-        assert_eq!(name("a\nb".into()), "\"a\\nb\"");
-        assert_eq!(name(" a".into()), "\" a\"");
+        for context in [Context::Plain, Context::Barred] {
+            assert_eq!(name("a:1:b".into(), context), "\"a:1:b\"");
+            assert_eq!(name("a\nb".into(), context), "\"a\\nb\"");
+            assert_eq!(name(" a".into(), context), "\" a\"");
+            assert_eq!(name("artifact:abc".into(), context), "artifact:abc");
+            assert_eq!(name("artifact:a\n".into(), context), "\"artifact:a\\n\"");
+        }
+        let barred = |path: &str| name(path.into(), Context::Barred);
+        assert_eq!(barred("a b/c.rs"), "\"a b/c.rs\"");
+        assert_eq!(barred("a-1-b"), "\"a-1-b\"");
+        for plain in ["src/é.rs", "a-b-c", "a-1", "1-2", "a--b"] {
+            assert_eq!(barred(plain), plain);
+        }
+    }
+
+    #[test]
+    fn chords_lines_are_shortened_with_three_dots() {
+        let long = "x".repeat(300);
+        let mut files = vec![file("f", &[(1, '-', &long), (2, ':', "match")])];
+        files[0].lines[1].cut_after = true;
+        let style = Style { numbers: Numbers::Shown, context: Context::Barred };
+        let expected = format!("| f-1-{}...\nf:2:match...\n", "x".repeat(256));
+        assert_eq!(lines(&files, style, ALL).text, expected);
     }
 
     #[test]
@@ -297,7 +331,7 @@ mod tests {
         files[0].lines[2].cut_after = true;
         let style = Style { numbers: Numbers::Anchored, context: Context::Barred };
         let (one, two) = (Anchor::of(1, "one"), Anchor::of(2, "two"));
-        let expected = format!("| f-{one}-one\nf:{two}:  two\nf:3:three…\n");
+        let expected = format!("| f-{one}-one\nf:{two}:  two\nf:3:three...\n");
         assert_eq!(lines(&files, style, ALL).text, expected);
     }
 }

@@ -350,7 +350,7 @@ async fn a_search_leaves_out_what_a_rule_denies() {
 async fn a_secret_that_a_rule_allows_is_searched() {
     let search = ("Grep", json!({ "pattern": "KEY", "output_mode": "content" }));
     for (rules, expected) in [
-        ("allow Read(/.env)", ".env:1:KEY=1\n[1 sensitive file left out]\n"),
+        ("allow Read(/.env)", ".env:1:KEY=1\n[1 sensitive files left out]\n"),
         ("allow Read(/**)", "No matches found.\n[2 sensitive files left out]\n"),
     ] {
         let desk = Desk::with_rules(Mode::Auto, rules, steps(std::slice::from_ref(&search)));
