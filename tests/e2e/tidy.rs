@@ -15,20 +15,23 @@ const LONGEST: usize = 800;
 const LONGER: [(&str, &str); 0] = [];
 
 /// Crates of this workspace a crate may depend on.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("text", &[]),
-    ("exec", &[]),
+    ("script", &[]),
+    ("exec", &["script"]),
     ("llm", &[]),
     ("media", &[]),
     ("protocol", &[]),
     ("review", &["text"]),
     ("vfs", &["text"]),
-    ("agent", &["text", "vfs", "exec", "llm", "media", "protocol"]),
+    ("agent", &["text", "script", "vfs", "exec", "llm", "media", "protocol"]),
     ("copydesk", &["text", "review", "vfs", "exec", "llm", "media", "protocol", "agent"]),
 ];
 
 /// Outside crates that only some of ours may use.
-const DOORS: [(&str, &[&str]); 13] = [
+const DOORS: [(&str, &[&str]); 15] = [
+    ("tree-sitter", &["script"]),
+    ("tree-sitter-bash", &["script"]),
     ("tokio", &["exec", "llm", "agent", "copydesk", "vfs"]),
     ("serde", &["exec", "llm", "media", "protocol", "vfs", "agent", "copydesk"]),
     ("serde_json", &["exec", "llm", "media", "protocol", "vfs", "agent", "copydesk"]),

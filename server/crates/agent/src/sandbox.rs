@@ -194,7 +194,7 @@ fn decide(shared: &Arc<Shared>, command: &CommandAccess) -> Verdict {
         trusted: shared.world.may_run_unasked(),
         plan_file: None,
     };
-    permission::decide_outside(&command.script, shared.world.grammar(), &policy)
+    permission::decide_outside(&command.script, &shared.place().from(&command.cwd), &policy)
 }
 
 /// Files with secrets, but for those that a rule of the person's own opens.

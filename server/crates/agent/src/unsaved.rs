@@ -110,10 +110,10 @@ fn may_read(script: &str, path: &Path, place: &Place) -> bool {
     if !shell::is_read_only(script, place) {
         return true;
     }
-    let commands = shell::split(script).commands;
-    let programs: Vec<&str> =
-        commands.iter().filter_map(|it| it.split_whitespace().next()).collect();
-    let runs = |names: &[&str]| programs.iter().any(|it| names.contains(it));
+    let commands = script::parse(script).commands;
+    let runs = |names: &[&str]| {
+        commands.iter().filter_map(script::Command::program).any(|it| names.contains(&it))
+    };
     let below = runs(&["rg", "git", "grep", "diff"]);
     let here = runs(&["rg", "git"]) && path.starts_with(&place.cwd);
     here || shell::argument_paths(script).iter().any(|named| {

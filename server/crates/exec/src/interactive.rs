@@ -4,18 +4,18 @@
 //! "no" costs the command's time limit, since its input is closed anyway.
 
 use crate::shell::git_subcommand;
-use crate::shell_words::{self, SimpleCommand};
+use crate::simple_command::{SimpleCommand, commands};
 
 /// Why a script is likely to wait for keys, with what to do instead; `None` when it is not, or
 /// when it cannot be understood.
 pub fn interactive_reason(script: &str) -> Option<String> {
-    let commands = shell_words::parse(script)?;
+    let commands = commands(script)?;
+    if script::parse(script).redirections.iter().any(|it| it.target.text == "/dev/tty") {
+        return Some(
+            "`/dev/tty` is a terminal, and there is none. Use stdin and stdout".to_owned(),
+        );
+    }
     commands.iter().find_map(|command| {
-        if command.targets.iter().any(|target| target == "/dev/tty") {
-            return Some(
-                "`/dev/tty` is a terminal, and there is none. Use stdin and stdout".to_owned(),
-            );
-        }
         let (reason, hint) = judge(&unwrapped(command)?)?;
         Some(format!("{reason}. {hint}"))
     })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use crate::shell_words::{self, SimpleCommand};
+use crate::simple_command::{SimpleCommand, commands};
 use crate::supervisor::Exit;
 
 /// A shell. bash, zsh and their kin, fish and PowerShell are known; any other is given its script
@@ -127,7 +127,7 @@ pub fn wrap_for_cwd(shell: &Shell, script: &str, report: &Path) -> Vec<OsString>
 /// Whether a command that takes long may go on as a job. Sleeps and quick git commands may not:
 /// waiting for them in the background is of no use. Nor may what cannot be understood.
 pub fn promotable(script: &str) -> bool {
-    match shell_words::parse(script) {
+    match commands(script) {
         Some(commands) => !commands.iter().all(is_sleep_or_quick_git),
         None => false,
     }
@@ -177,7 +177,7 @@ pub fn exit_is_error(script: &str, exit: &Exit) -> bool {
     match exit {
         Exit::Code(0) => false,
         Exit::Code(1) => {
-            let commands = shell_words::parse(script).unwrap_or_default();
+            let commands = commands(script).unwrap_or_default();
             !commands.last().is_some_and(answers_with_one)
         }
         Exit::Code(_) | Exit::Signal(_) => true,

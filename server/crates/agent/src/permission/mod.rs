@@ -11,8 +11,6 @@ pub mod shell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use exec::Grammar;
-
 use crate::place::{Place, Target};
 use crate::settings::Mode;
 use crate::tool::{Access, CommandAccess, Form};
@@ -67,8 +65,8 @@ pub fn decide(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -
 }
 
 /// Decides whether a command, which may run, may do so outside the sandbox.
-pub fn decide_outside(script: &str, grammar: Grammar, policy: &Policy<'_>) -> Verdict {
-    if let Some(rule) = policy.rules.outside(Decision::Deny, script, grammar) {
+pub fn decide_outside(script: &str, place: &Place, policy: &Policy<'_>) -> Verdict {
+    if let Some(rule) = policy.rules.outside(Decision::Deny, script, place) {
         return denied(format!("denied by the rule `{rule}`"));
     }
     if policy.mode == Mode::Plan {
@@ -76,15 +74,15 @@ pub fn decide_outside(script: &str, grammar: Grammar, policy: &Policy<'_>) -> Ve
     }
     let granted = policy.rules.of_session();
     let rules = if policy.trusted { policy.rules } else { &granted };
-    if let Some(rule) = rules.outside(Decision::Ask, script, grammar) {
+    if let Some(rule) = rules.outside(Decision::Ask, script, place) {
         return Verdict::Ask { reason: format!("the rule `{rule}` asks"), suggestion: Vec::new() };
     }
-    if rules.outside(Decision::Allow, script, grammar).is_some() {
+    if rules.outside(Decision::Allow, script, place).is_some() {
         return Verdict::Allow;
     }
     Verdict::Ask {
         reason: "the sandbox stopped it".into(),
-        suggestion: shell::suggestion(script, grammar)
+        suggestion: shell::suggestion(script, place.grammar)
             .map(|it| format!("Unsandboxed({it})"))
             .into_iter()
             .collect(),
@@ -222,8 +220,11 @@ fn command_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) 
         });
     }
     let known = policy.trusted && only_reads(command, place);
-    let auto = policy.trusted && policy.mode == Mode::Auto;
-    if known || auto || policy.rules.allows_command(tool, command, place.grammar) {
+    // What cannot be read could be what a rule is about.
+    let hides =
+        policy.rules.single_out_commands() && !shell::is_understood(&command.script, place.grammar);
+    let auto = policy.trusted && policy.mode == Mode::Auto && !hides;
+    if known || auto || policy.rules.allows_command(tool, command, place) {
         return None;
     }
     let suggestion = || shell::suggestion(&command.script, place.grammar);

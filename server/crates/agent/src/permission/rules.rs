@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use exec::Grammar;
 use vfs::Visibility;
 
 use crate::permission::shell;
@@ -200,6 +199,12 @@ impl Rules {
         (!rules.is_empty()).then_some(covers)
     }
 
+    /// Whether a deny or ask rule is about some commands and not others.
+    pub fn single_out_commands(&self) -> bool {
+        let asks = self.of(Decision::Deny).chain(self.of(Decision::Ask));
+        asks.into_iter().any(|it| it.tool == SHELL && it.specifier.is_some())
+    }
+
     /// A rule of this decision that names the tool and nothing else.
     pub fn bare(&self, decision: Decision, tool: &str) -> Option<&Rule> {
         self.of(decision).find(|rule| {
@@ -229,7 +234,7 @@ impl Rules {
     /// Whether allow rules cover every part of a command. What may run as a command may go on as a
     /// program; input of a terminal is allowed by rules of its own, since the program there may not
     /// be a shell.
-    pub fn allows_command(&self, tool: &str, command: &CommandAccess, grammar: Grammar) -> bool {
+    pub fn allows_command(&self, tool: &str, command: &CommandAccess, place: &Place) -> bool {
         let typed = match &command.form {
             Form::Command | Form::Program => None,
             Form::Typed { terminal } => Some(terminal.as_str()),
@@ -242,12 +247,12 @@ impl Rules {
             return true;
         }
         let patterns: Vec<&str> = rules().filter_map(|it| it.specifier.as_deref()).collect();
-        typed.is_none() && shell::every_part_matches(&command.script, grammar, &patterns)
+        typed.is_none() && shell::every_part_matches(&command.script, place, &patterns)
     }
 
     /// A rule of this decision on running the command outside the sandbox. Allow: all parts of it are
     /// covered.
-    pub fn outside(&self, decision: Decision, script: &str, grammar: Grammar) -> Option<&Rule> {
+    pub fn outside(&self, decision: Decision, script: &str, place: &Place) -> Option<&Rule> {
         let mut rules = self.of(decision).filter(|it| it.tool == OUTSIDE);
         match decision {
             Decision::Ask | Decision::Deny => rules.find(|rule| match &rule.specifier {
@@ -260,7 +265,7 @@ impl Rules {
                     rules.iter().filter_map(|it| it.specifier.as_deref()).collect();
                 let whole = rules.iter().find(|it| it.specifier.is_none()).copied();
                 whole.or_else(|| {
-                    let covered = shell::every_part_matches(script, grammar, &patterns);
+                    let covered = shell::every_part_matches(script, place, &patterns);
                     rules.first().copied().filter(|_| covered)
                 })
             }

@@ -1,150 +1,139 @@
 //! What a shell command is made of, as far as permissions need to know.
 //!
-//! Invariant: what is not understood is never allowed and always searched for what is denied. A
-//! command with substitutions, redirections, subshells or unbalanced quotes is not "simple": no
-//! allow rule covers it, while deny rules look into every part of it.
+//! Invariant: what is not understood is never allowed and always searched for what is denied. Every
+//! command of a script is judged, wherever it stands; an allow rule covers a script only where all of
+//! it is clear, while deny rules look into every part and into what those start in their turn.
 
-mod split;
+mod files;
+mod pattern;
+mod programs;
 
 use exec::Grammar;
+use script::{Clarity, Command, Direction, Script, Word, WordKind};
 
 use crate::place::Place;
 
-use split::unquoted;
-pub use split::{Parts, split, words};
+use files::is_stream;
+pub use files::{argument_paths, power_argument, redirected, sensitive_argument, written};
+use pattern::matches;
+use programs::{
+    FIND_ACTIONS, INTERPRETERS, NAMES_ONLY, READ_ONLY, READ_ONLY_GIT, RUNNERS, SPEAKERS,
+    SPEAKERS_OF_GIT, UNSAFE_OPTIONS, WRAPPERS,
+};
 
-/// Programs whose every run could be anything: never suggested for "always".
-const INTERPRETERS: &[&str] = &[
-    "sh",
-    "bash",
-    "zsh",
-    "dash",
-    "ksh",
-    "fish",
-    "python",
-    "pypy",
-    "node",
-    "npx",
-    "tsx",
-    "deno",
-    "bun",
-    "bunx",
-    "pnpx",
-    "uvx",
-    "pipx",
-    "ruby",
-    "perl",
-    "php",
-    "lua",
-    "awk",
-    "gawk",
-    "sudo",
-    "doas",
-    "su",
-    "env",
-    "xargs",
-    "eval",
-    "exec",
-    "source",
-    ".",
-    "ssh",
-    "pwsh",
-    "busybox",
-    "setsid",
-    "parallel",
-    "watch",
-    "osascript",
-    "docker",
-    "podman",
-    "kubectl",
-];
+/// Folders a script may be in at some time; more are not followed.
+const MOST_FOLDERS: usize = 16;
 
-/// Package managers' ways to run anything.
-const RUNNERS: &[(&str, &str)] = &[
-    ("npm", "exec"),
-    ("pnpm", "dlx"),
-    ("pnpm", "exec"),
-    ("yarn", "dlx"),
-    ("yarn", "exec"),
-    ("uv", "run"),
-    ("poetry", "run"),
-    ("pipenv", "run"),
-];
-
-/// Programs that only run another one.
-const WRAPPERS: &[&str] = &["timeout", "time", "nice", "nohup", "stdbuf", "command", "builtin"];
-
-/// Programs that only read, whatever their arguments.
-const READ_ONLY: &[&str] = &[
-    "pwd", "ls", "cat", "which", "head", "tail", "wc", "stat", "du", "df", "grep", "rg", "echo",
-    "true", "false", "basename", "dirname", "realpath", "uname", "whoami", "cmp", "diff",
-];
-
-/// Git commands that only read.
-const READ_ONLY_GIT: &[&str] = &["status", "log", "diff", "show", "rev-parse", "ls-files", "blame"];
-
-/// Long options, in any abbreviation, that make a reading program write or run something, or read
-/// names from elsewhere.
-const UNSAFE_OPTIONS: &[&str] = &[
-    "output",
-    "ext-diff",
-    "textconv",
-    "exec-path",
-    "open-files-in-pager",
-    "pre",
-    "hostname-bin",
-    "file",
-    "files0-from",
-];
-
-/// What makes `find` more than a search.
-const FIND_ACTIONS: &[&str] = &[
-    "-exec",
-    "-execdir",
-    "-ok",
-    "-okdir",
-    "-delete",
-    "-fprint",
-    "-fprintf",
-    "-fls",
-    "-fprint0",
-    "-files0-from",
-];
-
-/// Programs that show names and facts, never content: harmless whatever a pattern expands to.
-const NAMES_ONLY: &[&str] = &["ls", "echo", "stat", "du", "basename", "dirname", "realpath"];
-
-/// Programs that write the files they are given.
-const WRITERS: &[&str] = &[
-    "rm", "rmdir", "unlink", "shred", "mv", "cp", "install", "ln", "tee", "touch", "truncate",
-    "dd", "sed", "patch", "chmod", "chown",
-];
-
-/// Whether every part of a simple script falls under one of the patterns. A script that cannot be
-/// read is only covered by itself.
-pub fn every_part_matches(script: &str, grammar: Grammar, patterns: &[&str]) -> bool {
-    if grammar == Grammar::Other {
-        return patterns.iter().any(|it| !it.contains('*') && *it == script.trim());
+/// Whether every part of a script falls under one of the patterns. Where it writes is judged as a
+/// write; a script that cannot be read is only covered by itself.
+pub fn every_part_matches(source: &str, place: &Place, patterns: &[&str]) -> bool {
+    if place.grammar == Grammar::Other {
+        return patterns.iter().any(|it| !it.contains('*') && *it == source.trim());
     }
-    let parts = split(script);
-    let covered = |command: &String| {
-        let bare = unwrapped(command);
-        patterns.iter().any(|pattern| matches(&bare, pattern) || matches(command, pattern))
+    let script = script::parse(source);
+    let moves = script.commands.iter().any(changes_folder);
+    let streams = script.redirections.iter().all(|it| match it.direction {
+        Direction::Read => is_stream(&it.target.text),
+        // Elsewhere a relative name is another file than the one that is judged.
+        Direction::Write => {
+            let fixed = !moves || it.target.text.starts_with('/');
+            it.target.kind == WordKind::Literal && (fixed || is_stream(&it.target.text))
+        }
+    });
+    is_plain(&script)
+        && streams
+        && script.commands.iter().all(|it| is_covered(it, patterns) || enters_folder(it, place))
+}
+
+/// Whether it is known what the script starts: it can be read, and names its programs.
+pub fn is_understood(source: &str, grammar: Grammar) -> bool {
+    let script = script::parse(source);
+    let named = |it: &Command| it.words.first().is_none_or(|it| it.kind == WordKind::Literal);
+    grammar != Grammar::Other
+        && script.clarity != Clarity::Broken
+        && script.with_payloads().iter().all(named)
+}
+
+fn is_plain(script: &Script) -> bool {
+    script.clarity == Clarity::Clear && !script.background && !script.commands.is_empty()
+}
+
+fn is_covered(command: &Command, patterns: &[&str]) -> bool {
+    let harmless = |it: &script::Assignment| {
+        it.value.kind == WordKind::Literal && is_harmless_assignment(&it.name, &it.value.text)
     };
-    let plain = !parts.opaque && !parts.background && !parts.commands.is_empty();
-    plain && parts.commands.iter().all(covered)
+    if !command.assignments.iter().all(harmless) {
+        return false;
+    }
+    // Nothing is run; what is written is judged as that.
+    let Some(program) = command.words.first() else { return true };
+    let whole = command.written();
+    let bare = as_written(unwrapped(&command.words));
+    let is_literal = program.kind == WordKind::Literal;
+    is_literal && patterns.iter().any(|it| matches(&bare, it) || matches(&whole, it))
+}
+
+fn changes_folder(command: &Command) -> bool {
+    matches!(command.program(), Some("cd" | "pushd" | "popd"))
+}
+
+/// `cd` into a folder of the workspace: that alone changes nothing.
+fn enters_folder(command: &Command, place: &Place) -> bool {
+    let [program, folder] = command.words.as_slice() else { return false };
+    let plain = command.assignments.is_empty()
+        && folder.kind == WordKind::Literal
+        && !folder.text.starts_with('-');
+    program.written == "cd" && plain && stays_inside(&folder.text, place)
 }
 
 /// Whether any part of a script, however hidden, falls under the pattern.
-pub fn any_part_matches(script: &str, pattern: &str) -> bool {
-    let script = script.replace("\\\n", "");
-    let whole = script.trim();
+pub fn any_part_matches(source: &str, pattern: &str) -> bool {
+    let script = script::parse(source);
+    let commands = script.with_payloads();
+    if commands.iter().any(|it| is_named(it, pattern)) {
+        return true;
+    }
+    let runs_texts = |it: &Command| it.program().is_some_and(|it| INTERPRETERS.contains(&it));
+    if script.clarity != Clarity::Clear || commands.iter().any(runs_texts) {
+        return is_hidden_in(source, pattern);
+    }
+    commands.iter().any(|it| !only_speaks(it) && is_hidden_in(&it.written(), pattern))
+}
+
+/// Whether a command is one that the pattern means, under whatever path and behind whatever options.
+fn is_named(command: &Command, pattern: &str) -> bool {
+    let words: Vec<&str> = command.words.iter().map(|it| it.text.as_str()).collect();
+    let [program, arguments @ ..] = words.as_slice() else { return false };
+    let name = program.rsplit('/').next().unwrap_or(program).trim_start_matches('=');
+    [
+        words.join(" "),
+        command.written(),
+        format!("{name} {}", arguments.join(" ")),
+        format!("{name} {}", past_options(name, arguments)),
+    ]
+    .iter()
+    .any(|it| matches(it, pattern))
+}
+
+/// Whether what its arguments say is never run.
+fn only_speaks(command: &Command) -> bool {
+    let Some(program) = command.program() else { return true };
+    let words: Vec<&str> = command.arguments().iter().map(|it| it.text.as_str()).collect();
+    let speaks = match program {
+        "git" => words.first().is_some_and(|it| SPEAKERS_OF_GIT.contains(it)),
+        other => SPEAKERS.contains(&other),
+    };
+    speaks && !words.iter().any(|it| is_unsafe_option(program, it))
+}
+
+/// Whether any run of words in a text could be what the pattern means.
+fn is_hidden_in(text: &str, pattern: &str) -> bool {
+    let text = text.replace("\\\n", "");
+    let whole = text.trim();
     // `{rm,x}` is `rm x`.
     let comma = if whole.contains('{') { "," } else { "" };
     let pieces = whole.split(|it: char| ";|&\n`(){}<>\"'".contains(it) || comma.contains(it));
-    let parts = split(whole).commands;
-    let all = parts.iter().map(String::as_str).chain(pieces).chain([whole]);
-    all.into_iter().any(|part| {
+    pieces.chain([whole]).any(|part| {
         let words = unquoted(part);
         let words: Vec<&str> = words.split_whitespace().collect();
         // `sudo x`, `env A=1 x`, `xargs x`, `find -exec x`: each word may begin a command.
@@ -165,28 +154,63 @@ pub fn any_part_matches(script: &str, pattern: &str) -> bool {
 
 /// Whether a script only reads inside the workspace, so that it may run unasked. It starts in the
 /// place's current folder.
-pub fn is_read_only(script: &str, place: &Place) -> bool {
-    if place.grammar == Grammar::Other {
+pub fn is_read_only(source: &str, place: &Place) -> bool {
+    if place.grammar == Grammar::Other || !place.target(".").is_ok_and(|it| it.inside) {
         return false;
     }
-    let parts = split(script);
-    let inside = place.target(".").is_ok_and(|it| it.inside);
-    if parts.opaque || parts.background || parts.commands.is_empty() || !inside {
-        return false;
+    let script = script::parse(source);
+    let Some(places) = places(&script, place) else { return false };
+    let stays = |it: &Word| places.iter().all(|place| stays_inside(&it.text, place));
+    let streams = script.redirections.iter().all(|it| {
+        it.target.kind == WordKind::Literal
+            && (is_stream(&it.target.text)
+                || (it.direction == Direction::Read && stays(&it.target)))
+    });
+    is_plain(&script)
+        && streams
+        && script.commands.iter().all(|it| {
+            enters_folder(it, place) || (only_reads(it) && it.arguments().iter().all(stays))
+        })
+}
+
+fn only_reads(command: &Command) -> bool {
+    let [program, arguments @ ..] = command.words.as_slice() else { return false };
+    let program = program.written.as_str();
+    let known = match program {
+        "git" => arguments.first().is_some_and(|it| READ_ONLY_GIT.contains(&it.text.as_str())),
+        "find" => !arguments.iter().any(|it| FIND_ACTIONS.contains(&it.text.as_str())),
+        other => READ_ONLY.contains(&other),
+    };
+    let certain = |it: &Word| match it.kind {
+        WordKind::Literal => true,
+        WordKind::Pattern => NAMES_ONLY.contains(&program),
+        WordKind::Dynamic => false,
+    };
+    known
+        && command.assignments.is_empty()
+        && arguments.iter().all(certain)
+        && !arguments.iter().any(|it| is_unsafe_option(program, &it.text))
+}
+
+/// The place a script starts from, and those it may be in after its `cd`s; `None` when it may leave
+/// the workspace.
+fn places(script: &Script, place: &Place) -> Option<Vec<Place>> {
+    let mut places = vec![place.clone()];
+    for command in script.commands.iter().filter(|it| changes_folder(it)) {
+        let folder = command.words.get(1).filter(|_| enters_folder(command, place))?;
+        // Each may fail, and leave the script where it was.
+        for from in 0..places.len() {
+            let target = places[from].target(&folder.text).ok().filter(|it| it.inside)?;
+            let path = target.paths().into_iter().next_back()?.to_path_buf();
+            if !places.iter().any(|it| it.cwd == path) {
+                places.push(place.from(&path));
+            }
+        }
+        if script.repeats || places.len() > MOST_FOLDERS {
+            return None;
+        }
     }
-    parts.commands.iter().all(|command| {
-        let Ok(words) = words(command) else { return false };
-        let Some((program, arguments)) = words.split_first() else { return false };
-        let known = match program.as_str() {
-            "git" => arguments.first().is_some_and(|it| READ_ONLY_GIT.contains(&it.as_str())),
-            "find" => !arguments.iter().any(|it| FIND_ACTIONS.contains(&it.as_str())),
-            other => READ_ONLY.contains(&other),
-        };
-        known
-            && (parts.globs.is_empty() || NAMES_ONLY.contains(&program.as_str()))
-            && !arguments.iter().any(|it| is_unsafe_option(program, it))
-            && arguments.iter().all(|it| stays_inside(it, place))
-    })
+    Some(places)
 }
 
 fn is_unsafe_option(program: &str, argument: &str) -> bool {
@@ -210,124 +234,70 @@ fn is_unsafe_option(program: &str, argument: &str) -> bool {
     short.contains('/') || short.contains(letters)
 }
 
-/// The first word of a script that names a file with secrets, or a pattern that may.
-pub fn sensitive_argument(script: &str, place: &Place) -> Option<String> {
-    let hidden = split(script).globs.into_iter().find(|it| {
-        it.split('/').any(|part| part.starts_with('.') && part.contains(['*', '?', '[']))
-    });
-    let is_secret = |it: &String| {
-        place
-            .target(it)
-            .is_ok_and(|target| target.paths().iter().any(|path| vfs::is_sensitive(path)))
-    };
-    argument_paths(script).into_iter().find(is_secret).or(hidden)
-}
-
-/// The first word of a script, other than of one that only reads, that names a file which grants power.
-pub fn power_argument(script: &str, place: &Place) -> Option<String> {
-    if is_read_only(script, place) {
-        return None;
-    }
-    argument_paths(script).into_iter().find(|it| {
-        it.contains(['/', '.'])
-            && place.target(it).is_ok_and(|target| {
-                target.paths().iter().any(|path| super::is_power_file(path, place))
-            })
-    })
-}
-
-/// Files a script says it sends output to.
-pub fn redirected(script: &str) -> Vec<String> {
-    let mut targets = split(script).redirected;
-    if script.contains(['`', '$']) {
-        // Within a substitution quotes begin anew.
-        targets.extend(split(&unquoted(script)).redirected);
-    }
-    targets.retain(|it| {
-        let descriptor = it.bytes().all(|it| it.is_ascii_digit() || it == b'-');
-        let stream = ["/dev/null", "/dev/stdout", "/dev/stderr"].contains(&it.as_str());
-        !descriptor && !stream && !it.starts_with("/dev/fd/")
-    });
-    targets
-}
-
-/// Files a script says it writes: redirections and what writing programs are given.
-pub fn written(script: &str) -> Vec<String> {
-    let mut written = redirected(script);
-    for part in split(script).commands {
-        let words: Vec<String> = unquoted(&part)
-            .split(|it: char| it.is_whitespace() || "(){}<>`=".contains(it))
-            .map(str::to_string)
-            .collect();
-        let name = |it: &String| it.rsplit('/').next().unwrap_or(it).to_string();
-        if let Some(at) = words.iter().position(|it| WRITERS.contains(&name(it).as_str())) {
-            written.extend(
-                words[at + 1..].iter().filter(|it| !it.is_empty() && !it.starts_with('-')).cloned(),
-            );
-        }
-    }
-    written
-}
-
 /// The rule specifier that "always" would add for a script; none where that would allow too much.
-pub fn suggestion(script: &str, grammar: Grammar) -> Option<String> {
+pub fn suggestion(source: &str, grammar: Grammar) -> Option<String> {
     if grammar == Grammar::Other {
         return None;
     }
-    let parts = split(script);
-    let [command] = parts.commands.as_slice() else { return None };
+    let script = script::parse(source);
+    let [command] = script.commands.as_slice() else { return None };
+    let written = command.written();
     // A star in a rule stands for anything.
-    if parts.opaque || parts.background || command.contains('*') || command.ends_with(":") {
+    if !is_plain(&script)
+        || !script.redirections.is_empty()
+        || written.contains('*')
+        || written.ends_with(':')
+    {
         return None;
     }
-    let words = words(command).ok()?;
-    let (program, arguments) = words.split_first()?;
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let first = arguments.first().map_or("", String::as_str);
+    let literal = |it: &Word| it.kind == WordKind::Literal;
+    if !command.assignments.is_empty() || !command.words.iter().all(literal) {
+        return None;
+    }
+    let [program, arguments @ ..] = command.words.as_slice() else { return None };
+    let name = command.program()?;
+    let first = arguments.first().map_or("", |it| it.text.as_str());
     // `python3.12` is `python`.
     let plain = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
     let runs_anything = INTERPRETERS.contains(&name)
         || INTERPRETERS.contains(&plain)
         || RUNNERS.contains(&(name, first));
-    if runs_anything || WRAPPERS.contains(&name) || program.contains('=') {
+    if runs_anything || WRAPPERS.contains(&name) || program.text.contains('=') {
         return None;
     }
-    let sub = arguments.first().filter(|it| {
-        it.chars().all(|it| it.is_ascii_alphanumeric() || it == '-' || it == '_' || it == ':')
-            && !it.starts_with('-')
-    });
-    match sub {
-        Some(sub) if !command.contains(['\'', '"', '\\']) => Some(format!("{program} {sub}:*")),
-        Some(_) | None => Some(command.trim().to_string()),
+    let is_subcommand = !first.is_empty()
+        && !first.starts_with('-')
+        && first.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | ':'));
+    match is_subcommand && !written.contains(['\'', '"', '\\']) {
+        true => Some(format!("{} {first}:*", program.text)),
+        false => Some(written),
     }
 }
 
-/// A command without harmless assignments and wrappers.
-fn unwrapped(command: &str) -> String {
-    let mut rest = command.trim();
-    loop {
-        let (first, tail) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let tail = tail.trim_start();
-        if is_harmless_assignment(first) && !tail.is_empty() {
-            rest = tail;
-            continue;
-        }
-        if !WRAPPERS.contains(&first) {
-            return rest.to_string();
-        }
+/// Words without leading wrappers and their options.
+fn unwrapped(words: &[Word]) -> &[Word] {
+    let mut rest = words;
+    while let [first, tail @ ..] = rest
+        && WRAPPERS.contains(&first.written.as_str())
+    {
         rest = tail;
-        while let Some((word, tail)) = rest.split_once(char::is_whitespace) {
-            if !is_own_option(first, word) {
-                break;
-            }
-            rest = tail.trim_start();
+        while let [option, tail @ ..] = rest
+            && is_own_option(&first.written, &option.written)
+            && !tail.is_empty()
+        {
+            rest = tail;
         }
     }
+    rest
+}
+
+fn as_written(words: &[Word]) -> String {
+    let words: Vec<&str> = words.iter().map(|it| it.written.as_str()).collect();
+    words.join(" ")
 }
 
 /// A plain number or a yes or no, which names no program, file or folder to load from.
-fn is_harmless_assignment(word: &str) -> bool {
-    let Some((name, value)) = word.split_once('=') else { return false };
+fn is_harmless_assignment(name: &str, value: &str) -> bool {
     let named = name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
     let plain = value.bytes().all(|it| it.is_ascii_digit())
         || ["true", "false", "yes", "no", "on", "off"].contains(&value);
@@ -361,44 +331,6 @@ fn past_options(name: &str, arguments: &[&str]) -> String {
     rest.join(" ")
 }
 
-/// `npm run test:*` is a prefix that ends at a word; `*` elsewhere stands for anything.
-fn matches(command: &str, pattern: &str) -> bool {
-    let command = command.trim();
-    if let Some(prefix) = pattern.strip_suffix(":*") {
-        let rest = command.strip_prefix(prefix);
-        return rest.is_some_and(|it| it.is_empty() || it.starts_with(char::is_whitespace));
-    }
-    if let Some(prefix) = pattern.strip_suffix(" *")
-        && !prefix.contains('*')
-    {
-        let rest = command.strip_prefix(prefix);
-        return rest.is_some_and(|it| it.is_empty() || it.starts_with(char::is_whitespace));
-    }
-    wildcard(command.as_bytes(), pattern.as_bytes())
-}
-
-/// `*` is any run of bytes, everything else is literal.
-fn wildcard(text: &[u8], pattern: &[u8]) -> bool {
-    let (mut t, mut p) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        if p < pattern.len() && pattern[p] == b'*' {
-            star = Some((p, t));
-            p += 1;
-        } else if p < pattern.len() && pattern[p] == text[t] {
-            p += 1;
-            t += 1;
-        } else if let Some((star_p, star_t)) = star {
-            p = star_p + 1;
-            t = star_t + 1;
-            star = Some((star_p, star_t + 1));
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|&it| it == b'*')
-}
-
 fn stays_inside(argument: &str, place: &Place) -> bool {
     let path = argument.rsplit_once('=').map_or(argument, |(_, value)| value);
     // `~name` is another person's folder.
@@ -414,19 +346,8 @@ fn stays_inside(argument: &str, place: &Place) -> bool {
     }
 }
 
-/// Words that may be paths: substitutions, redirections and options taken apart, quotes removed.
-pub fn argument_paths(script: &str) -> Vec<String> {
-    let script = script.replace("\\\n", "");
-    let separates = |it: char| it.is_whitespace() || ";|&`(){}<>=,:@".contains(it);
-    let bare = unquoted(&script);
-    let quoted = script.split(|it: char| separates(it) || "\"'".contains(it));
-    let mut words: Vec<String> = Vec::new();
-    for word in bare.split(separates).chain(quoted).filter(|it| !it.is_empty()) {
-        // `-f.env` is `-f .env`.
-        let path = if word.starts_with('-') { word.get(2..).unwrap_or_default() } else { word };
-        if !path.is_empty() && !words.iter().any(|it| it == path) {
-            words.push(path.to_string());
-        }
-    }
-    words
+/// Without quotes and backslashes; `$'x'` loses its sign too.
+fn unquoted(text: &str) -> String {
+    let text = text.replace("$'", "'").replace("$\"", "\"");
+    text.chars().filter(|it| !matches!(it, '\'' | '"' | '\\')).collect()
 }

@@ -1,6 +1,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
+use exec::Grammar;
+
 use super::*;
 
 mod commands;

@@ -263,7 +263,7 @@ impl Bash {
 fn exit_status(exit: &Exit, script: &str) -> (Option<String>, bool) {
     match exit {
         Exit::Code(0) => (None, false),
-        Exit::Code(1) if says_no(script) => {
+        Exit::Code(1) if !exec::exit_is_error(script, exit) => {
             (Some("[exit code 1: no match, or different]".into()), false)
         }
         Exit::Code(code) => (Some(format!("[exit code {code}]")), true),
@@ -286,21 +286,8 @@ fn promoted(cx: &Cx, job: &str, why: &Promotion) -> Option<String> {
     ))
 }
 
-/// Whether exit code 1 of the script's last command is an answer and not a failure.
-fn says_no(script: &str) -> bool {
-    let parts = shell::split(script);
-    let Some(last) = parts.commands.last() else { return false };
-    let mut words = last.split_whitespace();
-    match words.next().map(|it| it.rsplit('/').next().unwrap_or(it)) {
-        Some("grep" | "rg" | "egrep" | "fgrep" | "find" | "diff" | "cmp" | "test" | "[") => true,
-        Some("git") => matches!(words.next(), Some("diff" | "grep")),
-        Some(_) | None => false,
-    }
-}
-
 fn pipes_into_filter(script: &str) -> bool {
-    script.split('|').skip(1).any(|it| {
-        let first = it.split_whitespace().next().unwrap_or_default();
-        ["tail", "head", "grep"].contains(&first)
-    })
+    let filters =
+        |it: &script::Command| it.fed && matches!(it.program(), Some("tail" | "head" | "grep"));
+    script.contains('|') && script::parse(script).commands.iter().any(filters)
 }

@@ -19,7 +19,6 @@ use serde_json::json;
 use crate::bounds;
 use crate::cards;
 use crate::footprint::{self, Traces};
-use crate::permission::shell;
 use crate::place::Place;
 use crate::programs::{Launch, Ready};
 use crate::sandbox;
@@ -216,9 +215,9 @@ impl Process {
                 None => Ok(bounds::title(name)),
             },
             None => {
-                let words = shell::words(script).unwrap_or_default();
-                let program = words.iter().find(|it| !it.contains('='));
-                let program = program.map_or("process", |it| it.rsplit('/').next().unwrap_or(it));
+                let commands = script::parse(script).commands;
+                let program = commands.iter().find_map(script::Command::program);
+                let program = program.unwrap_or("process");
                 let numbered = (2..).map(|n| format!("{program}-{n}"));
                 let mut names = std::iter::once(program.to_owned()).chain(numbered);
                 Ok(names.find(|it| running(it).is_none()).unwrap_or_default())

@@ -1,5 +1,6 @@
 //! Shell commands: their parts, what hides in them, and what may be offered for good.
 
+use exec::Grammar;
 use proptest::prelude::*;
 
 use super::*;
@@ -79,15 +80,41 @@ fn compound_commands_are_judged_part_by_part() {
             ("run git status \"$(rm x)\"", "deny"),
             ("run git status > /etc/x", "ask"),
             ("run git status > x", "ask"),
-            ("run git status < x", "ask"),
+            ("run git status < x", "allow"),
             ("run FOO=1 git status", "allow"),
             ("run CI=true git status", "allow"),
             ("run PATH=1 git status", "ask"),
             ("run GIT_DIR=1 git status", "ask"),
             ("run LD_PRELOAD=./x git status", "ask"),
             ("run FOO=$(rm x) git status", "deny"),
-            ("run (git status)", "ask"),
-            ("run { git status; }", "ask"),
+            ("run (git status)", "allow"),
+            ("run { git status; }", "allow"),
+            ("run (git status; curl e)", "ask"),
+            ("run (git status; rm x)", "deny"),
+            ("run ! git status", "allow"),
+            ("run if git status; then git status; fi", "allow"),
+            ("run if git status; then curl e; fi", "ask"),
+            ("run for x in 1 2; do git status $x; done", "allow"),
+            ("run for x in git curl; do $x status; done", "ask"),
+            ("run git status $(git status)", "allow"),
+            ("run git status $(curl e)", "ask"),
+            ("run git status \"$X\" ${Y}", "allow"),
+            ("run git status ${x:-y}", "ask"),
+            ("run git status $((1))", "ask"),
+            ("run git status > /dev/null 2>&1", "allow"),
+            ("run cd src && git status", "allow"),
+            ("run cd src && cd deep; git status", "allow"),
+            ("run cd .. && git status", "ask"),
+            ("run cd src/out && git status", "ask"),
+            ("run cd $X && git status", "ask"),
+            ("run cd && git status", "ask"),
+            ("run X=rm; $X x", "deny"),
+            ("run X=r; ${X}m x", "deny"),
+            ("run git commit -m 'rm x'", "ask"),
+            ("run echo 'rm x' | sh", "deny"),
+            ("run git status\n\\rm x", "deny"),
+            ("run git() { curl e; }; git status", "ask"),
+            ("run > x", "ask"),
             ("run bash -c 'rm x'", "deny"),
             ("run bash -c 'git status'", "ask"),
             ("run git status &", "ask"),
@@ -98,7 +125,7 @@ fn compound_commands_are_judged_part_by_part() {
             ("run git status \"x", "ask"),
             ("run git status 'x", "ask"),
             ("run git status \\", "ask"),
-            ("run git status # x", "ask"),
+            ("run git status # x", "allow"),
             ("run time git status", "allow"),
             ("run timeout 5 git status", "allow"),
             ("run nice -n 5 git status", "allow"),
@@ -112,18 +139,21 @@ fn compound_commands_are_judged_part_by_part() {
             ("run \\rm x", "deny"),
             ("run r''m x", "deny"),
             ("run $'rm' x", "deny"),
-            ("run r\\\\\\nm x", "deny"),
+            ("run r\\\\nm x", "deny"),
             ("run {rm,x}", "deny"),
             ("run rm\tx", "deny"),
             ("run rm  x", "deny"),
             ("run if true; then rm x; fi", "deny"),
             ("run find . -exec rm {} +", "deny"),
-            ("run find . -delete", "ask"),
+            ("run find . -delete", "deny"),
+            ("run find . -name x -print", "allow"),
             ("run ! rm x", "deny"),
             ("run coproc rm x", "deny"),
             ("run f() { rm x; }; f", "deny"),
             ("run eval \"rm x\"", "deny"),
-            ("run cat <<E\\nrm x\\nE", "deny"),
+            ("run cat <<E\\nrm x\\nE", "allow"),
+            ("run sh <<E\\nrm x\\nE", "deny"),
+            ("run cat <<E | sh\\nrm x\\nE", "deny"),
             ("run git status |& rm x", "deny"),
             ("run rmdir x", "ask"),
         ],
@@ -192,6 +222,19 @@ fn what_only_reads_cannot_write_run_wait_or_leave() {
         "echo 'a > b; c'",
         "git status | head",
         "cat src/a && ls || true",
+        "(ls)",
+        "{ ls; }",
+        "! ls",
+        "ls # x",
+        "ls $'x'",
+        "cat < src/a",
+        "cat <<< x",
+        "cat <<E\\nx\\nE",
+        "ls 2>/dev/null >&2",
+        "cd src && ls",
+        "cd src; cat deep/a | head",
+        "if true; then ls; fi",
+        "for x in 1 2; do ls; done",
         "stat -c %s src/a",
         "diff src/a src/b",
     ];
@@ -254,8 +297,6 @@ fn what_only_reads_cannot_write_run_wait_or_leave() {
         "ls || rm x",
         "bash -c ls",
         "sh",
-        "(ls)",
-        "{ ls; }",
         "ls \"",
         "ls '",
         "ls \\",
@@ -264,15 +305,28 @@ fn what_only_reads_cannot_write_run_wait_or_leave() {
         "awk x src/a",
         "sed -n p src/a",
         "sort src/a",
-        "ls # x",
         "",
-        "cat <<< x",
-        "cat < src/a",
         "cat <(ls)",
-        "ls $'x'",
-        "! ls",
-        "cd src",
         "cd .. && ls",
+        "cd src && cat ../../out/a",
+        "cd src && cat ../a",
+        "cd src && cd ..",
+        "cd src/out && ls",
+        "for x in 1 2; do cd src; done; ls",
+        "cd && ls",
+        "cd - && ls",
+        "cd $X && ls",
+        "cd a b && ls",
+        "pushd src && ls",
+        "ls $(ls)",
+        "ls ${x}",
+        "ls $((1))",
+        "ls {a,b} > x",
+        "cat {a,b}",
+        "ls\\n\\rm x",
+        "ls() { rm x; }; ls",
+        "X=1; ls",
+        "[[ -f x ]]",
         "eval ls",
     ];
     let place = &DESK.place;
@@ -281,7 +335,7 @@ fn what_only_reads_cannot_write_run_wait_or_leave() {
         |it: &str| shell::is_read_only(&it.replace("OUT", &out).replace("\\n", "\n"), place);
     let wrong: Vec<&str> = yes
         .iter()
-        .filter(|it| !judge(it) && !it.contains('<'))
+        .filter(|it| !judge(it))
         .chain(no.iter().filter(|it| judge(it)))
         .copied()
         .collect();
@@ -420,7 +474,6 @@ proptest! {
     #[test]
     fn any_text_is_judged_without_harm(script in "[a-z'\"\\\\$`;&|<>(){}#*~ \n-]{0,40}") {
         let script = format!("{script}x");
-        shell::words(&script).ok();
         verdict("auto", "deny Bash(rm *); allow Bash(a:*)", &format!("run {script}"));
         let denied = verdict("auto", "deny Bash(rm *)", &format!("run rm x;{script}"));
         prop_assert_eq!(word(&denied), "deny");

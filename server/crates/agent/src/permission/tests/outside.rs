@@ -11,7 +11,7 @@ fn check_outside(mode: &str, rule_text: &str, script: &str, expected: &str) {
         trusted: !mode.ends_with('?'),
         plan_file: None,
     };
-    let verdict = decide_outside(script, Grammar::Posix, &policy);
+    let verdict = decide_outside(script, &DESK.place, &policy);
     assert_eq!(word(&verdict), expected, "{mode} [{rule_text}] {script}: {verdict:?}");
 }
 
@@ -57,7 +57,7 @@ fn they_let_no_command_run() {
 fn interpreters_are_not_let_out_for_good() {
     let policy =
         Policy { rules: &Rules::default(), mode: Mode::Auto, trusted: true, plan_file: None };
-    let suggested = |script: &str| match decide_outside(script, Grammar::Posix, &policy) {
+    let suggested = |script: &str| match decide_outside(script, &DESK.place, &policy) {
         Verdict::Ask { suggestion, .. } => suggestion.into_iter().next(),
         other => panic!("{other:?}"),
     };
