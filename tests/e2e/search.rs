@@ -309,5 +309,7 @@ fn a_glob_of_another_place_is_searched_there() {
         assert_eq!(lines(&found), [far.as_str()]);
     }
     let near = format!("{}/*.rs", one.root().display());
-    assert_eq!(glob(&editor, &json!({ "pattern": near })), ["a.rs"]);
+    for near in [near.as_str(), "/a.rs", "/*.rs"] {
+        assert_eq!(glob(&editor, &json!({ "pattern": near })), ["a.rs"]);
+    }
 }

@@ -33,16 +33,22 @@ pub fn scope(
             None => ("", glob.as_str()),
         };
         let (fixed, rest) = fixed(glob);
-        let at = if fixed.is_empty() { root.clone() } else { absolute(&root, fixed, place)? };
-        // `/src/*.rs` may be meant from the folder searched, as in an ignore file.
-        let is_anchored = glob.starts_with('/') && !at.starts_with(&root) && !exists(place, &at);
-        split.push((sign, if is_anchored { root.clone() } else { at }, rest, glob));
+        let mut at = if fixed.is_empty() { root.clone() } else { absolute(&root, fixed, place)? };
+        let is_anchored = glob.starts_with('/')
+            && !at.starts_with(&root)
+            && is_meant_here(place, &root, fixed, &at);
+        if is_anchored {
+            at = root.join(fixed.trim_start_matches('/'));
+        }
+        // A bare name is found at any depth.
+        let depth = if glob.contains('/') { "" } else { "**/" };
+        split.push((sign, at, format!("{depth}{rest}"), glob));
     }
     if split.iter().all(|(_, at, _, _)| at.starts_with(&root)) {
         let below = split.into_iter().map(|(sign, at, rest, glob)| {
             let at = at.strip_prefix(&root).unwrap_or(Path::new(""));
             let keeps = !glob.starts_with("~/") && !glob.starts_with("../");
-            if keeps { format!("{sign}{glob}") } else { joined(sign, at, rest) }
+            if keeps { format!("{sign}{glob}") } else { joined(sign, at, &rest) }
         });
         return Ok((folder.to_owned(), below.collect()));
     }
@@ -72,8 +78,11 @@ fn absolute(root: &Path, fixed: &str, place: &Place) -> Result<PathBuf, Failure>
     }
 }
 
-fn exists(place: &Place, path: &Path) -> bool {
-    place.vfs.kind(path).is_some()
+/// Whether `/src/*.rs` is meant from the folder searched, as in an ignore file: there is such a folder in it, or none at
+/// the disk's root.
+fn is_meant_here(place: &Place, root: &Path, fixed: &str, at: &Path) -> bool {
+    let here = root.join(fixed.trim_start_matches('/'));
+    fixed == "/" || place.vfs.kind(&here).is_some() || place.vfs.kind(at).is_none()
 }
 
 /// A glob of a folder below the one searched.
@@ -134,7 +143,9 @@ mod tests {
         check(&["/w/r/src/*.rs"], ".", &["/w/r/src/*.rs"]);
         check(&["../r/src/[ab]/*.rs"], ".", &["/src/[ab]/*.rs"]);
         check(&["../o{1}/a*"], "/w", &["/o{1}/a*"]);
+        check(&["../x/*", "*.md", "/nowhere/a"], "/w", &["/x/*", "/r/**/*.md", "/r/nowhere/a"]);
         // As in an ignore file.
         check(&["/nowhere/*.rs"], ".", &["/nowhere/*.rs"]);
+        check(&["/a.txt", "/*.rs"], ".", &["/a.txt", "/*.rs"]);
     }
 }
