@@ -11,6 +11,7 @@ use crate::moves::{DecidedMove, Move};
 use crate::order::Passing;
 use crate::past::Names;
 use crate::presence::Existence;
+use crate::unsure::smallest;
 use crate::view::FileView;
 use crate::{HunkId, Origin};
 
@@ -202,7 +203,7 @@ impl<F: Ord + Clone> Ledger<F> {
     /// beyond its edges is pending no more, and its text stays: where it is cannot be known.
     pub fn reopened(&mut self, file: &F, text: &Rope) -> Edited {
         let Some(found) = self.files.get_mut(file) else { return Edited::Moved };
-        let changes = ChangeSet::between(&found.current, text);
+        let changes = smallest(&ChangeSet::between(&found.current, text), &found.current);
         if changes.is_identity() {
             return Edited::Moved;
         }

@@ -438,8 +438,6 @@ fn sorted(text: &str, wanted: impl Fn(char) -> bool) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
     #[test]
     fn nothing_typed_is_lost(text in "[a-e\n]{0,40}", steps in prop::collection::vec(step(), 1..25), accept in any::<bool>()) {
         let mut desk = Desk::new(&text);

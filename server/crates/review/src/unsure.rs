@@ -5,11 +5,39 @@
 
 use std::collections::BTreeSet;
 
-use text::{ChangeSet, Edit};
+use text::{ChangeSet, Edit, Rope};
 
 use crate::HunkId;
 use crate::file::File;
-use crate::pieces::Piece;
+use crate::pieces::{Piece, slice};
+
+/// The same change without what its edits leave as it was. Differences are told in edits that an
+/// editor can make, none of which begins within a line's `\r\n`; text that came there takes
+/// nothing from the hunks around it.
+pub(crate) fn smallest(changes: &ChangeSet, before: &Rope) -> ChangeSet {
+    let edits = changes.edits().iter();
+    let edits = edits.map(|edit| {
+        let next = before.get_byte(edit.range.end);
+        smaller(edit, &slice(before, &edit.range), next)
+    });
+    ChangeSet::new(changes.len_before(), edits.collect()).unwrap_or_else(|_| changes.clone())
+}
+
+/// An edit of `old`, with `next` behind it. It leaves no edge within a `\r\n` of the new text.
+fn smaller(edit: &Edit, old: &str, next: Option<u8>) -> Edit {
+    let new = edit.text.as_str();
+    let byte = |at: usize| new.as_bytes().get(at).copied().or(next);
+    let splits =
+        |at: usize| at.checked_sub(1).and_then(byte) == Some(b'\r') && byte(at) == Some(b'\n');
+    let same = |(a, b): (char, char)| (a == b).then(|| a.len_utf8());
+    let mut head: usize = old.chars().zip(new.chars()).map_while(same).sum();
+    head -= usize::from(splits(head));
+    let (Some(old), Some(rest)) = (old.get(head..), new.get(head..)) else { return edit.clone() };
+    let mut tail: usize = old.chars().rev().zip(rest.chars().rev()).map_while(same).sum();
+    tail -= usize::from(tail > 0 && splits(new.len() - tail));
+    let text = rest.get(..rest.len() - tail).unwrap_or_default();
+    Edit::new(edit.range.start + head..edit.range.end - tail, text)
+}
 
 impl File {
     /// Hunks that a guessed change replaces as a whole, or reaches into from beyond an edge.

@@ -198,8 +198,6 @@ fn fresh(shape: &[bool], ending: &str, block: u32, next: &mut u32) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
     #[test]
     fn the_base_holds_what_was_accepted_and_nothing_that_was_not(text in text(), steps in steps()) {
         let mut story = Story::new(&text);

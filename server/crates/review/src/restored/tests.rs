@@ -267,8 +267,6 @@ fn sorted(text: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
     #[test]
     fn each_checkpoint_comes_back_with_what_was_typed(
         text in "[a-e\n]{0,60}",

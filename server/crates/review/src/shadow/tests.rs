@@ -355,8 +355,6 @@ impl Disk {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
     /// Nothing typed and nothing that was there goes, unless it is pending or was accepted.
     #[test]
     fn nothing_goes_unseen(steps in prop::collection::vec(step(), 1..30)) {

@@ -26,6 +26,27 @@ fn a_guess_over_a_hunk_tears_nothing_that_was_typed() {
     check_found("a line b\n", "AGENT", "a #line# b\n", "a #line# b\n");
 }
 
+/// `old`, of which the agent put `new` in the place of bytes, then `text` came at `at`.
+#[track_caller]
+fn check_came(old: &str, edit: Edit, (at, text): (usize, &str), expected: &str) {
+    let mut desk = Desk::new(old);
+    desk.agent_edits(vec![edit]);
+    desk.reopens(at, text);
+    assert!(desk.ledger.take_doubted().is_empty(), "{:?}", desk.hunks());
+    desk.decide_all(Decision::Reject);
+    assert_eq!(desk.text, expected);
+}
+
+#[test]
+fn what_comes_between_the_halves_of_a_line_end_leaves_hunks_there_pending() {
+    // Within the agent's line end, behind and before a half of one, and beside a hunk.
+    check_came("a\rb\n", Edit::new(1..3, "\r\n"), (2, "#"), "a\rb#\n");
+    check_came("a\n", Edit::new(1..1, "\r"), (2, "#"), "a#\n");
+    check_came("a\rb", Edit::new(2..3, "\n"), (2, "#"), "a\r#b");
+    check_came("a\r\nb", Edit::new(0..1, "A"), (2, "#"), "a\r#\nb");
+    check_came("a\r\nb", Edit::new(3..4, "B"), (2, "##\r"), "a\r##\r\nb");
+}
+
 #[test]
 fn a_guess_beside_a_hunk_or_within_it_leaves_it_pending() {
     check_found("a line b\n", "AGENT", "new\na AGENT b\n", "new\na line b\n");
