@@ -277,6 +277,68 @@ fn each_dialect_lists_its_tools() {
 }
 
 #[test]
+fn what_to_do_next_can_be_done_in_the_dialect() {
+    let many: String = (0..300).map(|it| format!("word {it}\n")).collect();
+    let workspace = Workspace::new(&[("src/many.txt", &many)]);
+    let editor = Editor::open(&workspace, &json!({}));
+    let call = |dialect: &str, name: &str, input: Value| {
+        let params = json!({ "name": name, "input": input, "dialect": dialect });
+        let answer = editor.request("copydesk/tool/call", params);
+        answer["content"][0]["text"].as_str().unwrap().to_owned()
+    };
+    for (dialect, grep, narrow) in [
+        ("chord", "grep", "there is more; narrow the pattern, paths or includes"),
+        ("opencode", "grep", "there is more; narrow the pattern, path or include"),
+    ] {
+        let found = call(dialect, grep, json!({ "pattern": "word" }));
+        assert!(found.contains(narrow), "{dialect}: {found}");
+    }
+    let content = json!({ "pattern": "word", "output_mode": "content" });
+    let found = call("kimi", "Grep", content);
+    assert!(
+        found.contains("use offset=250 to go on, or narrow the pattern, path or glob"),
+        "{found}"
+    );
+    for (dialect, grep, broken, line_end) in [
+        (
+            "chord",
+            "grep",
+            "(escape the special characters with \\).",
+            "(search for a part of one line).",
+        ),
+        (
+            "kimi",
+            "Grep",
+            "(escape the special characters with \\).",
+            "(set multiline to search across lines).",
+        ),
+        (
+            "gpt",
+            "grep",
+            "(escape the special characters, or set literal).",
+            "(set multiline to search across lines).",
+        ),
+    ] {
+        let told = call(dialect, grep, json!({ "pattern": "a(" }));
+        assert!(told.ends_with(broken), "{dialect}: {told}");
+        let told = call(dialect, grep, json!({ "pattern": "a\\nb" }));
+        assert!(told.ends_with(line_end), "{dialect}: {told}");
+    }
+    for (dialect, read, folder) in [
+        ("chord", "read", "src is a folder. Use glob to find files in it."),
+        ("kimi", "Read", "src is a folder. Use Glob to find files in it."),
+        ("claude", "Read", "src is a folder. Use LS to list it or Glob to find files in it."),
+    ] {
+        let path = json!({ "file_path": "src" });
+        assert_eq!(call(dialect, read, path), folder, "{dialect}");
+    }
+    let page = json!({ "path": "src/many.txt", "n_lines": 2 });
+    assert!(call("kimi", "Read", page).ends_with("stopped at limit; next line_offset 3]"));
+    let past = json!({ "path": "src/many.txt", "line_offset": 301 });
+    assert!(call("kimi", "Read", past).ends_with("Use line_offset 1 to 300."));
+}
+
+#[test]
 fn results_name_tools_as_the_dialect_calls_them() {
     let workspace = Workspace::new(&[("n.ipynb", "{}")]);
     let long = json!({ "command": "seq 20000", "description": "counts" });

@@ -156,6 +156,8 @@ fn view_image_shows_images_and_sends_the_rest_elsewhere() {
     workspace.write("red.png", red());
     workspace.write("a.pdf", pdf(&["x"]));
     workspace.write("small.mp4", b"\0\0\0\x18ftypisom0000000000");
+    workspace.write("a.svg", "<svg/>\n");
+    workspace.write("a.avif", b"\0\0\0\x18ftypavif\0\0\0\0");
     let long = std::fs::File::create(workspace.path("long.mp4")).unwrap();
     (&long).write_all(b"\0\0\0\x18ftypisom").unwrap();
     long.set_len(60_000_000).unwrap();
@@ -171,6 +173,8 @@ fn view_image_shows_images_and_sends_the_rest_elsewhere() {
         ("a.pdf", "is a PDF. Use Read"),
         ("long.mp4", "60000000 bytes; a request carries 14000000 at most"),
         ("nothing.png", "does not exist"),
+        ("a.svg", "SVG image, which is not drawn"),
+        ("a.avif", "is an AVIF image"),
         (".", "is a folder"),
     ] {
         let told = editor.tool("ViewImage", json!({ "file_path": path })).err();
@@ -400,4 +404,20 @@ fn a_file_whose_name_is_no_text_is_read_as_it_is_shown() {
     assert!(!workspace.path(name).exists());
     refused(&editor, json!({ "file_path": "x\u{FFFD}" }), "2 files are shown as x\u{FFFD}");
     refused(&editor, json!({ "file_path": "inv\u{FFFD}name.tx" }), "did you mean");
+}
+
+#[test]
+fn an_open_file_that_is_gone_from_the_disk_is_told_so() {
+    let workspace = Workspace::new(&[("a.txt", "a\n")]);
+    let editor = Editor::open(&workspace, &json!({}));
+    editor.open_file("a.txt");
+    let read = || editor.tool("Read", json!({ "file_path": "a.txt", "pages": "" })).ok();
+    assert_eq!(read(), "     1\ta\n[lines 1-1 of 1]");
+    std::fs::remove_file(workspace.path("a.txt")).unwrap();
+    assert_eq!(
+        read(),
+        "     1\ta\n[lines 1-1 of 1] [the file is no longer on the disk: this is the editor's buffer]"
+    );
+    let listed = editor.tool("LS", json!({})).ok();
+    assert!(listed.ends_with("  a.txt (2 B) [unsaved]\n"), "{listed}");
 }

@@ -217,20 +217,48 @@ fn lines_that_were_not_shown_may_not_be_edited() {
 
 #[test]
 fn questions_that_make_no_sense_say_what_would() {
-    let (_workspace, editor) = desk(&[("src/main.rs", "x\n"), (".env", "KEY=x\n")]);
+    let (workspace, editor) = desk(&[("src/main.rs", "x\n"), (".env", "KEY=x\n")]);
     let error = |input: Value| editor.tool("Grep", input).err();
     assert!(error(json!({ "pattern": "" })).contains("empty"));
     assert!(error(json!({ "pattern": "a(" })).contains("unclosed group"));
     assert!(error(json!({ "pattern": "(\\w{500}){500}" })).contains("size"));
     assert!(error(json!({ "pattern": "a\\nb" })).contains("multiline"));
+    assert_eq!(
+        error(json!({ "pattern": "a\nb", "literal": true })),
+        "the pattern holds a line end, and each line is searched by itself (set multiline to search across lines)."
+    );
     assert!(error(json!({ "pattern": "x", "glob": "[" })).contains("malformed"));
     assert!(error(json!({ "pattern": "x", "type": "rusty" })).contains("rust"));
     assert!(error(json!({ "pattern": "x", "path": "src/mian.rs" })).contains("main.rs"));
-    assert!(
-        error(json!({ "pattern": "x", "paths": ["none", "nothing"] })).contains("does not exist")
+    let root = workspace.root();
+    std::os::unix::fs::symlink("loop", root.join("loop")).unwrap();
+    let (at, long) = (root.display(), "y".repeat(255));
+    assert_eq!(
+        error(json!({ "pattern": "x", "paths": ["none", "loop"] })),
+        format!(
+            "none of the paths can be searched: {at}/none does not exist; {at}/loop cannot be read: too many \
+             levels of symbolic links."
+        )
     );
-    let partly = grep(&editor, &json!({ "pattern": "x", "paths": ["src", "none"] }));
-    assert!(partly.contains("src/main.rs") && partly.contains("note:"), "{partly}");
+    let looped = error(json!({ "pattern": "x", "path": "loop" }));
+    assert!(
+        looped.ends_with("/loop cannot be read: too many levels of symbolic links."),
+        "{looped}"
+    );
+    assert_eq!(
+        grep(&editor, &json!({ "pattern": "x", "type": "", "paths": ["src", "none\n[note: y]"] })),
+        format!("src/main.rs\n[note: {at}/none\\n[note: y] does not exist]\n")
+    );
+    let longest = vec![long.as_str(); 15].join("/");
+    let noted = grep(&editor, &json!({ "pattern": "x", "paths": ["src", longest] }));
+    assert!(noted.len() < 700 && noted.contains("more characters"), "{noted}");
+    assert_eq!(
+        grep(&editor, &json!({ "pattern": "x", "path": "src", "output_mode": "count" })),
+        "src/main.rs:1\ntotal: 1 match in 1 file\n[note: `output_mode` was `count`; it was taken as \
+         `count_matches`]"
+    );
+    let many = editor.tool("Glob", json!({ "pattern": "*.rs", "limit": 5_000 })).ok();
+    assert_eq!(many, "src/main.rs\n[note: 5000 were asked for; 1000 is the most]\n");
     let all = grep(
         &editor,
         &json!({ "pattern": "x", "output_mode": "content", "include_ignored": true }),

@@ -19,6 +19,8 @@ const RAW: usize = 8_000;
 const RAW_TOTAL: usize = 8_500;
 /// Characters of a title.
 const TITLE: usize = 160;
+/// Characters of a remark.
+const NOTE: usize = 500;
 
 /// A title on one line.
 pub fn title(text: &str) -> String {
@@ -29,6 +31,11 @@ pub fn title(text: &str) -> String {
         return line;
     }
     line.chars().take(TITLE - 1).chain(['…']).collect()
+}
+
+/// A remark at the end of a result, on one line; what it names may be as long as a path can be.
+pub fn note(text: &str) -> String {
+    format!("[note: {}]\n", visible(&self::text(&text.replace('\n', "\\n"), NOTE)))
 }
 
 /// Text cut to `limit` characters, the rest counted.

@@ -340,7 +340,10 @@ impl Dialect {
             Some(Fields::But(fields)) => {
                 Some(fields.iter().find(|it| it.of == field).map_or(field, |it| it.name))
             }
-            Some(Fields::Only(fields)) => fields.iter().find(|it| it.of == field).map(|it| it.name),
+            Some(Fields::Only(fields)) => {
+                let is_shown = |it: &&Field| it.of == field && it.needed != Needed::Never;
+                fields.iter().find(is_shown).map(|it| it.name)
+            }
         }
     }
 

@@ -6,6 +6,8 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
 
+use crate::bounds;
+
 /// An input that fits the schema, and what was repaired to make it so.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repaired {
@@ -143,6 +145,7 @@ fn fit(
             Ok(Value::Object(map)) => Some(Value::Object(map)),
             Ok(_) | Err(_) => None,
         },
+        ("string", Value::String(text)) => chosen(text, schema),
         ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
         // A command line: the tool's name and its text.
         ("string", Value::Array(words)) => match words.as_slice() {
@@ -156,7 +159,13 @@ fn fit(
         _ => None,
     };
     if let Some(repaired) = repaired {
-        notes.push(format!("`{name}` was {}; it was taken as {}", kind(value), article(wanted)));
+        let (was, is) = match (&*value, &repaired) {
+            (Value::String(was), Value::String(is)) => {
+                (format!("`{}`", bounds::text(was, 40)), format!("`{is}`"))
+            }
+            (was, _) => (kind(was).to_string(), article(wanted)),
+        };
+        notes.push(format!("`{name}` was {was}; it was taken as {is}"));
         *value = repaired;
     }
     match value {
@@ -170,6 +179,24 @@ fn fit(
             *map = fitted(taken, schema, fields, notes);
         }
         Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The one choice that a word means which is none: in another case, or cut after one of its parts.
+fn chosen(text: &str, schema: &Value) -> Option<Value> {
+    let choices: Vec<&str> = schema["enum"].as_array()?.iter().filter_map(Value::as_str).collect();
+    let word = text.trim().to_ascii_lowercase();
+    if word.is_empty() || choices.contains(&text) {
+        return None;
+    }
+    let is_meant = |choice: &&&str| {
+        let rest = choice.to_ascii_lowercase();
+        rest.strip_prefix(&word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    };
+    let mut meant = choices.iter().filter(is_meant);
+    match (meant.next(), meant.next()) {
+        (Some(one), None) => Some(Value::from(*one)),
+        (Some(_), Some(_)) | (None, _) => None,
     }
 }
 

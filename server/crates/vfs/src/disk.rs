@@ -165,6 +165,22 @@ pub(crate) fn read_head(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Why something at a path failed, as the end of a sentence that begins with the path.
+pub(crate) fn told(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "does not exist".into(),
+        io::ErrorKind::PermissionDenied => "cannot be read: permission denied".into(),
+        io::ErrorKind::NotADirectory => "does not exist: something on the way is no folder".into(),
+        _ if error.get_ref().is_some() => format!("cannot be read: {error}"),
+        _ => {
+            let text = error.to_string();
+            // The system's number says nothing that its words do not.
+            let words = text.split(" (os error ").next().unwrap_or(&text);
+            format!("cannot be read: {}", words.to_lowercase())
+        }
+    }
+}
+
 /// The entries of a folder, by name.
 pub(crate) fn list_dir(path: &Path) -> io::Result<Vec<DirEntry>> {
     let mut entries = Vec::new();

@@ -46,8 +46,8 @@ pub use raw::Unencodable;
 pub use roots::{Resolved, Roots, shown_alike};
 pub use search::{
     GlobHit, GlobQuery, GlobResult, GrepFile, GrepLimits, GrepLine, GrepMode, GrepPattern,
-    GrepQuery, GrepResult, GrepScope, Order, QueryError, TreeNode, TreeQuery, TreeResult,
-    Visibility,
+    GrepQuery, GrepResult, GrepScope, Order, PatternFault, QueryError, TreeNode, TreeQuery,
+    TreeResult, Visibility,
 };
 pub use secrets::secrets;
 pub use snapshot::{LineRange, ReadError, Snapshot, Source};

@@ -294,20 +294,32 @@ pub struct TreeResult {
 /// Why there is nothing to search with.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum QueryError {
-    #[error("the pattern is no regular expression: {reason}{}", hint_text(hint))]
-    Pattern { reason: String, hint: Option<&'static str> },
+    #[error("the pattern is no regular expression: {reason}")]
+    Pattern { reason: String, fault: PatternFault },
+    #[error("the pattern holds a line end, and each line is searched by itself")]
+    LineEnd,
     #[error("the glob {glob:?} is malformed: {reason}")]
     Glob { glob: String, reason: String },
     #[error("there is no file type {name:?}{}", nearest_text(nearest))]
     Type { name: String, nearest: Vec<String> },
     #[error("{} does not exist{}", path.display(), crate::snapshot::did_you_mean(similar))]
     NoSuchPath { path: PathBuf, similar: Vec<PathBuf> },
+    #[error("{} {reason}", path.display())]
+    Unreadable { path: PathBuf, reason: String },
+    /// Why each of several paths, bounded.
+    #[error("none of the paths can be searched: {}", all_text(failed))]
+    NoPaths { failed: Vec<QueryError> },
     #[error("{} is not a folder", path.display())]
     NotAFolder { path: PathBuf },
 }
 
-fn hint_text(hint: &Option<&'static str>) -> String {
-    hint.map(|hint| format!(" ({hint})")).unwrap_or_default()
+/// What is wrong with a pattern.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PatternFault {
+    /// It is malformed.
+    Syntax,
+    /// It would take too much memory.
+    Size,
 }
 
 fn nearest_text(nearest: &[String]) -> String {
@@ -320,12 +332,28 @@ fn nearest_text(nearest: &[String]) -> String {
 
 impl QueryError {
     /// The same, suggesting none of the paths that `hidden` names.
-    pub fn without(mut self, hidden: impl Fn(&Path) -> bool) -> QueryError {
-        if let QueryError::NoSuchPath { similar, .. } = &mut self {
-            similar.retain(|path| !hidden(path));
+    pub fn without(self, hidden: &dyn Fn(&Path) -> bool) -> QueryError {
+        match self {
+            QueryError::NoSuchPath { path, mut similar } => {
+                similar.retain(|path| !hidden(path));
+                QueryError::NoSuchPath { path, similar }
+            }
+            QueryError::NoPaths { failed } => {
+                let failed = failed.into_iter().map(|it| it.without(hidden)).collect();
+                QueryError::NoPaths { failed }
+            }
+            other @ (QueryError::Pattern { .. }
+            | QueryError::LineEnd
+            | QueryError::Glob { .. }
+            | QueryError::Type { .. }
+            | QueryError::Unreadable { .. }
+            | QueryError::NotAFolder { .. }) => other,
         }
-        self
     }
+}
+
+fn all_text(errors: &[QueryError]) -> String {
+    errors.iter().map(QueryError::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl Vfs {

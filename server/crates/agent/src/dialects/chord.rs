@@ -29,8 +29,25 @@ pub static DIALECT: Dialect = Dialect {
         ("Terminal", "Bash"),
     ],
     faces: &[
-        Face::new("Read", "read").only(&[PATH, Field::new("offset"), Field::new("limit")]),
-        Face::new("Write", "write").only(&[PATH, Field::new("content")]),
+        Face::new("Read", "read")
+            .described(
+                "Reads a file as the editor holds it, unsaved changes included, with line numbers. Shows at most \
+                 2,000 lines or 100 KB; the last line says what part was shown and where to go on. Also shows \
+                 images (PNG, JPEG, WebP, GIF, BMP, TIFF) and PDFs (20 pages a call; `offset` and `limit` count \
+                 pages). Read the lines you want to edit first.",
+            )
+            .only(&[
+                PATH,
+                Field::new("offset")
+                    .described("The first line, counted from 1; negative counts from the end."),
+                Field::new("limit").described("How many lines."),
+            ]),
+        Face::new("Write", "write")
+            .described(
+                "Creates a file, with its folders, or replaces the whole text of one. A file that exists must have been \
+                 read whole before; to change a part of it use `Edit`.",
+            )
+            .only(&[PATH, Field::new("content")]),
         Face::new("Edit", "edit").only(&[
             PATH,
             Field::new("old_string"),
@@ -40,7 +57,13 @@ pub static DIALECT: Dialect = Dialect {
         Face::new("ApplyPatch", "apply_patch").only(&[Field::new("patch")]),
         Face::new("Delete", "delete"),
         Face::new("ViewImage", "view_image").only(&[PATH, Field::new("label")]),
-        Face::new("Grep", "grep").only(&[
+        Face::new("Grep", "grep")
+            .described(
+                "Searches file contents with a regular expression (ripgrep's syntax), the editor's unsaved text in \
+                 place of files. Ignored and binary files are left out. Shows `path:line:text`, and lines around a \
+                 match as `| path-line-text`.",
+            )
+            .only(&[
             Field::new("pattern"),
             Field::new("paths"),
             Field::new("includes"),

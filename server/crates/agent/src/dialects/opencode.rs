@@ -20,8 +20,21 @@ pub static DIALECT: Dialect = Dialect {
         ("ViewImage", "Read"),
     ],
     faces: &[
-        Face::new("Read", "read").only(&[PATH, Field::new("offset"), Field::new("limit")]),
-        Face::new("Write", "write").only(&[PATH, Field::new("content")]),
+        Face::new("Read", "read")
+            .described(
+                "Reads a file as the editor holds it, unsaved changes included, with line numbers. Shows at most \
+                 2,000 lines or 100 KB; the last line says what part was shown and where to go on. Also shows \
+                 images (PNG, JPEG, WebP, GIF, BMP, TIFF), PDFs (20 pages a call; `offset` and `limit` count \
+                 pages) and Jupyter notebooks (cells with their ids and outputs). Read the lines you want to edit \
+                 first.",
+            )
+            .only(&[PATH, Field::new("offset"), Field::new("limit")]),
+        Face::new("Write", "write")
+            .described(
+                "Creates a file, with its folders, or replaces the whole text of one. A file that exists must have been \
+                 read whole before; to change a part of it use `Edit`.",
+            )
+            .only(&[PATH, Field::new("content")]),
         Face::new("Edit", "edit").only(&[
             PATH,
             Field::new("old_string").named("oldString"),
@@ -36,7 +49,12 @@ pub static DIALECT: Dialect = Dialect {
             Field::new("cell_type").named("cellType"),
             Field::new("edit_mode").named("editMode"),
         ]),
-        Face::new("Grep", "grep").only(&[
+        Face::new("Grep", "grep")
+            .described(
+                "Searches file contents with a regular expression (ripgrep's syntax), the editor's unsaved text in \
+                 place of files. Ignored and binary files are left out. Shows `path:line:text`.",
+            )
+            .only(&[
             Field::new("pattern"),
             Field::new("path"),
             Field::new("glob")

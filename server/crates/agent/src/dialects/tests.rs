@@ -120,6 +120,30 @@ fn no_description_names_a_tool_that_is_hidden() {
     }
 }
 
+#[test]
+fn no_description_speaks_of_what_cannot_be_asked_for() {
+    for dialect in every() {
+        for shown in dialect.tools() {
+            let text = format!("{} {}", shown.description, shown.input_schema());
+            let own = shown.entry.input_schema()["properties"].as_object().unwrap();
+            for (name, field) in own {
+                let at = format!("{} {}: {name}", dialect.name, shown.name);
+                let as_shown = dialect.field(shown.entry.name, name);
+                if as_shown != Some(name) {
+                    assert!(!text.contains(&format!("`{name}`")), "{at}");
+                }
+                for word in field["enum"].as_array().into_iter().flatten() {
+                    let told = text.contains(&format!("`{}`", word.as_str().unwrap()));
+                    assert!(!told || as_shown.is_some(), "{at}: {word}");
+                }
+            }
+        }
+        let read = dialect.tools().find(|it| it.entry.name == "Read").unwrap();
+        let speaks = read.description.contains("notebook");
+        assert!(!speaks || dialect.offers("NotebookEdit"), "{}", dialect.name);
+    }
+}
+
 #[track_caller]
 fn check_offered(name: &str, offered: &[&str], hidden: &[&str]) {
     let names: Vec<&str> = dialect(name).tools().map(|it| it.name).collect();

@@ -160,3 +160,33 @@ fn what_cannot_be_repaired_is_told_by_its_place() {
     check_problems(json!("text"), &["args must be an object, got a string"]);
     check_problems(json!(7), &["args must be an object, got a number"]);
 }
+
+#[test]
+fn a_choice_is_known_by_its_first_part_and_in_any_case() {
+    let modes = json!({ "type": "object", "properties": { "mode": {
+        "type": "string", "enum": ["files_with_matches", "files_only", "content", "count_matches"],
+    } } });
+    let modes = Schema::new(modes);
+    let check = |given: &str, expected: Result<&str, &str>| {
+        let repaired = repair(json!({ "mode": given }), &modes, &[]);
+        let mode = repaired.map(|it| it.input["mode"].as_str().unwrap().to_owned());
+        assert_eq!(
+            mode.map_err(|it| it.join("; ")),
+            expected.map(str::to_owned).map_err(str::to_owned),
+            "{given}"
+        );
+    };
+    let none = |given: &str| {
+        format!(
+            "args.mode must be one of files_with_matches, files_only, content, count_matches, got \"{given}\""
+        )
+    };
+    check("count", Ok("count_matches"));
+    check("Content", Ok("content"));
+    check("files_with", Ok("files_with_matches"));
+    for given in ["files", "cont", "", "matches"] {
+        check(given, Err(&none(given)));
+    }
+    let told = repair(json!({ "mode": "count" }), &modes, &[]).unwrap().notes;
+    assert_eq!(told, ["`mode` was `count`; it was taken as `count_matches`"]);
+}

@@ -27,8 +27,8 @@ const LOG: u64 = 72 << 20;
 
 /// Runs a shell command and returns its output, standard output and errors in the order they came.
 /// Nothing can be typed into it. The working directory carries over to the next command while it
-/// stays inside the workspace. A command that takes longer than `yield_time_ms` or `timeout` goes on
-/// as a background job whose id is returned; you are told when it ends.
+/// stays inside the workspace. A command that takes long goes on as a background job whose id is
+/// returned; you are told when it ends.
 #[derive(Deserialize, JsonSchema)]
 pub struct Bash {
     /// The command.

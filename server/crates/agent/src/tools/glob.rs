@@ -8,6 +8,7 @@ use vfs::{GlobQuery, Location, Order};
 
 use super::elsewhere;
 use super::grep::{self, layout};
+use crate::bounds;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
 
@@ -26,8 +27,8 @@ pub struct Glob {
     /// Whether folders are found too.
     #[serde(default)]
     include_dirs: bool,
-    /// At most this many.
-    #[schemars(range(min = 1, max = 1000))]
+    /// At most this many; 1,000 unless given and at most.
+    #[schemars(range(min = 1))]
     limit: Option<usize>,
 }
 
@@ -101,11 +102,14 @@ impl Tool for Glob {
                 shown, found.total
             ));
         }
+        if let Some(wanted) = self.limit.filter(|it| limit < *it) {
+            text.push_str(&bounds::note(&format!("{wanted} were asked for; {limit} is the most")));
+        }
         if 0 < found.sensitive {
             text.push_str(&grep::withheld(found.sensitive));
         }
         for note in grep::denied(found.denied).iter().chain(&found.notes) {
-            text.push_str(&format!("[note: {note}]\n"));
+            text.push_str(&bounds::note(note));
         }
         let title = format!("{} · {} found", self.title(), found.total);
         Ok(Output::text(text).with_title(title))

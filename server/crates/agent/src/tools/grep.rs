@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use vfs::{
     GrepLimits, GrepLine, GrepMode, GrepPattern, GrepQuery, GrepResult, GrepScope, Location, Order,
-    QueryError,
+    PatternFault, QueryError,
 };
 
 use self::layout::{Numbers, Style, Window};
 use super::elsewhere;
+use crate::bounds;
 use crate::dialects::Lines;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
@@ -186,7 +187,7 @@ impl Grep {
                 paths,
                 names,
                 globs,
-                types: self.r#type.iter().cloned().collect(),
+                types: self.r#type.iter().filter(|it| !it.trim().is_empty()).cloned().collect(),
                 include_ignored: self.include_ignored,
                 include_virtual,
                 visibility: cx.session.rules().visibility(&cx.place),
@@ -245,7 +246,7 @@ impl Grep {
             text.push_str(&withheld(found.sensitive));
         }
         for note in notes.iter().chain(&found.notes) {
-            text.push_str(&format!("[note: {}]\n", cx.place.told(note)));
+            text.push_str(&bounds::note(&cx.place.told(note)));
         }
         text
     }
@@ -280,7 +281,7 @@ impl Grep {
         self.mark_seen(cx, found, &layout.whole);
         if layout.full {
             let most = size(cx.dialect.found.match_bytes);
-            notes.push(format!("the result was cut at {most}; narrow the pattern, path or glob"));
+            notes.push(format!("the result was cut at {most}; {}", narrow(cx)));
         }
         if layout.shed {
             notes.push(
@@ -294,9 +295,7 @@ impl Grep {
         } else {
             more.then(|| {
                 let next = self.skip() + layout.shown;
-                format!(
-                    "there is more; use offset={next} to go on, or narrow the pattern, path or glob"
-                )
+                format!("there is more; {}", go_on(cx, next))
             })
         };
         (layout.text, rest)
@@ -327,11 +326,8 @@ impl Grep {
         let rest = if shown == 0 && 0 < total {
             Some(beyond(self.skip(), total))
         } else {
-            (next < total || found.truncated).then(|| {
-                format!(
-                    "{shown} of {total}{or_more} files; use offset={next} to go on, or narrow the pattern, path or glob"
-                )
-            })
+            (next < total || found.truncated)
+                .then(|| format!("{shown} of {total}{or_more} files; {}", go_on(cx, next)))
         };
         (text, rest)
     }
@@ -375,15 +371,6 @@ fn line_of(line: &GrepLine) -> layout::Line<'_> {
     }
 }
 
-/// Why a search could not be made, suggesting nothing that a rule denies reading.
-pub fn refused(cx: &Cx, error: QueryError) -> Failure {
-    let error = match cx.session.rules().unreadable(&cx.place) {
-        Some(denied) => error.without(denied),
-        None => error,
-    };
-    Failure::new(cx.place.told(&format!("{error}.")))
-}
-
 /// What is said of files that rules deny.
 pub fn denied(count: usize) -> Option<String> {
     let files = files(count);
@@ -394,6 +381,58 @@ pub fn denied(count: usize) -> Option<String> {
 /// What is said of files with secrets.
 pub fn withheld(count: usize) -> String {
     format!("[{count} sensitive files left out]\n")
+}
+
+/// Why a search could not be made, with what the dialect has to make it otherwise; suggests nothing that a rule denies
+/// reading.
+pub fn refused(cx: &Cx, error: QueryError) -> Failure {
+    let error = match cx.session.rules().unreadable(&cx.place) {
+        Some(denied) => error.without(&denied),
+        None => error,
+    };
+    let has = |field: &'static str| cx.dialect.field(Grep::NAME, field);
+    let hint = match &error {
+        QueryError::LineEnd => Some(match has("multiline") {
+            Some(field) => format!("set {field} to search across lines"),
+            None => "search for a part of one line".into(),
+        }),
+        QueryError::Pattern { fault: PatternFault::Size, .. } => {
+            Some("repeat less, or with smaller classes such as [a-z]".into())
+        }
+        QueryError::Pattern { fault: PatternFault::Syntax, .. } => Some(match has("literal") {
+            Some(field) => format!("escape the special characters, or set {field}"),
+            None => "escape the special characters with \\".into(),
+        }),
+        QueryError::Glob { .. }
+        | QueryError::Type { .. }
+        | QueryError::NoSuchPath { .. }
+        | QueryError::Unreadable { .. }
+        | QueryError::NoPaths { .. }
+        | QueryError::NotAFolder { .. } => None,
+    };
+    let hint = hint.map(|it| format!(" ({it})")).unwrap_or_default();
+    Failure::new(cx.place.told(&format!("{error}{hint}.")))
+}
+
+/// How to see what follows.
+fn go_on(cx: &Cx, next: usize) -> String {
+    match cx.dialect.field(Grep::NAME, "offset") {
+        Some(offset) => format!("use {offset}={next} to go on, or {}", narrow(cx)),
+        None => narrow(cx),
+    }
+}
+
+/// How to see less, by the fields the dialect has.
+fn narrow(cx: &Cx) -> String {
+    let first = |fields: [&'static str; 2]| {
+        fields.into_iter().find_map(|it| cx.dialect.field(Grep::NAME, it))
+    };
+    let fields: Vec<&str> =
+        [first(["path", "paths"]), first(["glob", "includes"])].into_iter().flatten().collect();
+    match fields.as_slice() {
+        [path, glob] => format!("narrow the pattern, {path} or {glob}"),
+        _ => "narrow the pattern".into(),
+    }
 }
 
 fn beyond(offset: usize, total: usize) -> String {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use vfs::{FileKind, Location, TreeNode, TreeQuery};
 
 use super::grep::{self, layout};
-use crate::bounds::counted;
+use crate::bounds::{self, counted};
 use crate::dialects::Context;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
@@ -88,13 +88,14 @@ impl Tool for Ls {
             ));
         }
         if DEPTH < depth {
-            text.push_str(&format!("[note: {depth} levels were asked for; {DEPTH} is the most]\n"));
+            let told = format!("{depth} levels were asked for; {DEPTH} is the most");
+            text.push_str(&bounds::note(&told));
         }
         if tree.denied {
             text.push_str("[note: some entries were left out: a rule denies reading them]\n");
         }
         for note in &tree.notes {
-            text.push_str(&format!("[note: {note}]\n"));
+            text.push_str(&bounds::note(note));
         }
         Ok(Output::text(text))
     }

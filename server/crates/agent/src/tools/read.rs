@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use vfs::{Dirty, Location, ReadError, Snapshot, Source};
 
+use crate::bounds;
 use crate::dialects::Media;
 use crate::place::Place;
 use crate::tool::{Access, Card, Content, Cx, Failure, Output, Tool};
@@ -84,7 +85,7 @@ impl Tool for Read {
             return self.medium(cx, &found).await;
         }
         let shown = cx.place.shown(&location);
-        if self.pages.is_some() {
+        if self.pages().is_some() {
             return Err(Failure::new(format!(
                 "{shown} is no PDF, so it has no pages. Read it without them."
             )));
@@ -92,11 +93,7 @@ impl Tool for Read {
         let name = shown.to_ascii_lowercase();
         let is_whole = self.offset.is_none() && self.limit.is_none();
         if is_whole && name.ends_with(".svg") && cx.vfs.exists(&location) {
-            let offset = cx.dialect.field("Read", "offset").unwrap_or("offset");
-            return Err(Failure::new(format!(
-                "{shown} is an SVG image, which is not drawn. Convert it to PNG to see it, or read it with \
-                 {offset} 1 for its source."
-            )));
+            return Err(medium::drawing(cx, &shown));
         }
         match cx.vfs.snapshot(&location) {
             Ok(snapshot) if is_notebook(&name) && cx.dialect.offers("NotebookEdit") => {
@@ -118,7 +115,7 @@ impl Tool for Read {
 impl Read {
     async fn medium(&self, cx: &Cx, found: &Medium) -> Result<Output, Failure> {
         if found.kind == Kind::Document {
-            let range = match &self.pages {
+            let range = match self.pages() {
                 Some(pages) => document::Range::parse(pages)?,
                 None => document::by_offset(self.offset, self.limit)?,
             };
@@ -134,7 +131,7 @@ impl Read {
         };
         match (found.kind, cx.dialect.media) {
             (Kind::Picture(kind), Media::Apart) if cx.sees.images => {
-                Err(elsewhere(&format!("a {} image", kind.name())))
+                Err(elsewhere(&medium::image_of(kind.name())))
             }
             (Kind::Video(media_type), Media::Apart) if cx.sees.video => {
                 Err(elsewhere(&format!("a video, {media_type}")))
@@ -151,7 +148,7 @@ impl Read {
         match notebook::cells(cx, snapshot, wanted).await {
             Ok(shown) => {
                 let mut output = shown?;
-                output.content.push(Content::Text(remarks(snapshot).trim_start().to_string()));
+                output.content.push(Content::Text(remarks(cx, snapshot).trim_start().to_string()));
                 output.content.retain(|it| *it != Content::Text(String::new()));
                 Ok(output)
             }
@@ -168,9 +165,9 @@ impl Read {
         let total = line_count(text);
         if total == 0 {
             cx.session.seen.show_all(&snapshot.location, text);
-            return Ok(Output::text(format!("[the file is empty]{}", remarks(snapshot))));
+            return Ok(Output::text(format!("[the file is empty]{}", remarks(cx, snapshot))));
         }
-        let first = self.first(total)?;
+        let first = self.first(cx, total)?;
         let limit = self.limit.unwrap_or(LINES).min(LINES);
         let mut shown = String::new();
         let mut next = first;
@@ -199,8 +196,8 @@ impl Read {
         }
         let end = if next <= total { text.line_to_byte(next - 1) } else { text.len_bytes() };
         cx.session.seen.show(&snapshot.location, text, text.line_to_byte(first - 1)..end);
-        let status = status(first, next, total, why, &cut);
-        Ok(Output::text(format!("{shown}{status}{}", remarks(snapshot))))
+        let status = status(cx, first, next, total, (why, &cut));
+        Ok(Output::text(format!("{shown}{status}{}", remarks(cx, snapshot))))
     }
 
     /// Only the lines asked for are held; such a file can be read but not edited.
@@ -212,7 +209,7 @@ impl Read {
             .read_lines(location, first, limit, BYTES, LINE, &|| cx.cancel.is_cancelled())
             .map_err(|err| failure(cx, err))?;
         if range.lines.is_empty() {
-            return Err(past_end(first, range.total));
+            return Err(past_end(cx, first, range.total));
         }
         let mut shown = String::new();
         for (nth, line) in range.lines.iter().enumerate() {
@@ -221,12 +218,16 @@ impl Read {
         let next = range.first + range.lines.len();
         let why =
             (next <= range.total).then_some(if range.full { "the 100 KB limit" } else { "limit" });
-        let status = status(range.first, next, range.total, why, &range.cut);
+        let status = status(cx, range.first, next, range.total, (why, &range.cut));
         let encoding = encoding_remark(range.encoding);
         Ok(Output::text(format!("{shown}{status}{encoding} [too large to edit]")))
     }
 
-    fn first(&self, total: usize) -> Result<usize, Failure> {
+    fn pages(&self) -> Option<&str> {
+        self.pages.as_deref().filter(|it| !it.trim().is_empty())
+    }
+
+    fn first(&self, cx: &Cx, total: usize) -> Result<usize, Failure> {
         let offset = self.offset.unwrap_or(1);
         if offset < 0 {
             let back = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
@@ -234,7 +235,7 @@ impl Read {
         }
         let first = usize::try_from(offset).unwrap_or(usize::MAX).max(1);
         if total < first {
-            return Err(past_end(offset, total));
+            return Err(past_end(cx, offset, total));
         }
         Ok(first)
     }
@@ -247,10 +248,21 @@ fn shortened(line: &str) -> (String, bool) {
     }
 }
 
-fn status(first: usize, next: usize, total: usize, why: Option<&str>, cut: &[usize]) -> String {
+fn is_gone(cx: &Cx, location: &Location) -> bool {
+    location.path().is_some_and(|path| cx.vfs.link_stat(path).is_err())
+}
+
+/// What was shown, why no more, and which lines were cut.
+fn status(
+    cx: &Cx,
+    first: usize,
+    next: usize,
+    total: usize,
+    (why, cut): (Option<&str>, &[usize]),
+) -> String {
     let mut status = format!("[lines {first}-{} of {total}", next - 1);
     if let Some(why) = why {
-        status.push_str(&format!("; stopped at {why}; next offset {next}"));
+        status.push_str(&format!("; stopped at {why}; next {} {next}", offset(cx)));
     }
     if !cut.is_empty() {
         let lines: Vec<String> = cut.iter().take(10).map(usize::to_string).collect();
@@ -260,10 +272,12 @@ fn status(first: usize, next: usize, total: usize, why: Option<&str>, cut: &[usi
     status
 }
 
-fn remarks(snapshot: &Snapshot) -> String {
+fn remarks(cx: &Cx, snapshot: &Snapshot) -> String {
     let mut remarks = String::new();
     if let Source::Buffer { dirty, .. } = snapshot.source {
         match dirty {
+            Dirty::Clean if is_gone(cx, &snapshot.location) => remarks
+                .push_str(" [the file is no longer on the disk: this is the editor's buffer]"),
             Dirty::Clean => {}
             Dirty::Ours => remarks.push_str(" [unsaved: the editor's buffer holds edits of yours]"),
             Dirty::Person => {
@@ -283,10 +297,16 @@ fn encoding_remark(encoding: vfs::Encoding) -> String {
     if label == "utf-8" { String::new() } else { format!(" [encoding {label}]") }
 }
 
-fn past_end(offset: i64, total: usize) -> Failure {
+fn past_end(cx: &Cx, line: i64, total: usize) -> Failure {
+    let (lines, offset) = (bounds::counted(total, "line", "lines"), offset(cx));
     Failure::new(format!(
-        "The file has {total} lines; there is no line {offset}. Use an offset from 1 to {total}."
+        "The file has {lines}; there is no line {line}. Use {offset} 1 to {total}."
     ))
+}
+
+/// What the first line is called here.
+pub fn offset(cx: &Cx) -> &'static str {
+    cx.dialect.field("Read", "offset").unwrap_or("offset")
 }
 
 /// A failure to read, with what to do instead.
@@ -297,12 +317,12 @@ pub fn failure(cx: &Cx, err: ReadError) -> Failure {
     };
     match err {
         ReadError::Cancelled => Failure::Cancelled,
-        ReadError::Folder { path } => Failure::new(format!(
-            "{} is a folder. Use {} to list it or {} to find files in it.",
-            cx.place.shown(&Location::Disk(path)),
-            cx.dialect.called("LS"),
-            cx.dialect.called("Glob")
-        )),
+        ReadError::Folder { path } => {
+            let (list, find) = (cx.dialect.called("LS"), cx.dialect.called("Glob"));
+            let list = if list == find { String::new() } else { format!("{list} to list it or ") };
+            let shown = cx.place.shown(&Location::Disk(path));
+            Failure::new(format!("{shown} is a folder. Use {list}{find} to find files in it."))
+        }
         ReadError::NotFound { .. }
         | ReadError::Special { .. }
         | ReadError::Binary { .. }

@@ -54,6 +54,9 @@ impl Tool for ViewImage {
         let Some(found) = medium::of(cx, &location) else {
             // What is wrong with the path is told as for any file.
             cx.vfs.readable(&location).map_err(|err| read::failure(cx, err))?;
+            if shown.to_ascii_lowercase().ends_with(".svg") {
+                return Err(medium::drawing(cx, &shown));
+            }
             return Err(Failure::new(format!(
                 "{shown} is no image or video. Use {} for text.",
                 cx.dialect.called("Read")

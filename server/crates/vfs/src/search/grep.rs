@@ -4,6 +4,7 @@
 //! same for any number of threads.
 
 use std::cmp::Reverse;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -174,9 +175,15 @@ impl Search {
                 self.bytes.fetch_add(hits.bytes, Ordering::Relaxed);
                 self.found.lock().unwrap_or_else(PoisonError::into_inner).push((at, hits));
             }
-            Err(Skipped::Unreadable(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(Skipped::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => {}
             Err(Skipped::Unreadable(error)) => {
-                self.note(at, format!("{}: {error}", self.targets.location(target)));
+                let location = self.targets.location(target);
+                // What is no error of the system's says itself what it is about.
+                let note = match error.get_ref() {
+                    Some(own) => format!("{location}: {own}"),
+                    None => format!("{location} {}", disk::told(&error)),
+                };
+                self.note(at, note);
             }
             // Binary files are part of every tree; only one asked for by name is worth a word.
             Err(Skipped::Binary(what, matches)) if self.targets.list.len() == 1 => {
@@ -321,6 +328,7 @@ fn targets(
         notes: Vec::new(),
         cancelled: false,
     };
+    let mut failed = Vec::new();
     for path in &query.scope.paths {
         let path = crate::normalize(path);
         match disk::stat(&path).map(|stat| stat.kind) {
@@ -337,16 +345,18 @@ fn targets(
             Err(_) if targets.overlay.unborn(&path).next().is_some() => {
                 targets.add_folder(vfs, &path, query, types.as_ref(), cancelled)?;
             }
-            Err(_) if query.scope.paths.iter().all(|path| is_missing(&targets.overlay, path)) => {
-                let similar = vfs.similar(&path);
-                return Err(QueryError::NoSuchPath { path, similar });
-            }
-            Err(error) => targets.notes.push(format!("{}: {error}", path.display())),
+            Err(error) => failed.push((path, error)),
         }
         if targets.cancelled {
             return Ok(targets);
         }
     }
+    if !failed.is_empty() && failed.len() == query.scope.paths.len() {
+        return Err(nowhere(vfs, failed));
+    }
+    let failed =
+        failed.iter().map(|(path, error)| format!("{} {}", path.display(), disk::told(error)));
+    targets.notes.extend(failed);
     for name in &query.scope.names {
         if targets.overlay.named(name).is_some() {
             targets.list.push(Target::Named(Location::Virtual(name.clone())));
@@ -492,11 +502,19 @@ impl Targets {
     }
 }
 
-fn is_missing(overlay: &Overlay, path: &Path) -> bool {
-    let path = crate::normalize(path);
-    disk::stat(&path).is_err()
-        && overlay.at(&path).is_none()
-        && overlay.unborn(&path).next().is_none()
+/// Why nothing can be searched where no path leads anywhere.
+fn nowhere(vfs: &Vfs, failed: Vec<(PathBuf, io::Error)>) -> QueryError {
+    let mut failed: Vec<QueryError> =
+        failed.into_iter().take(MAX_NOTES).map(|(path, error)| why(vfs, path, &error)).collect();
+    if failed.len() == 1 { failed.remove(0) } else { QueryError::NoPaths { failed } }
+}
+
+fn why(vfs: &Vfs, path: PathBuf, error: &io::Error) -> QueryError {
+    if error.kind() == io::ErrorKind::NotFound {
+        QueryError::NoSuchPath { similar: vfs.similar(&path), path }
+    } else {
+        QueryError::Unreadable { path, reason: disk::told(error) }
+    }
 }
 
 fn is_of(types: Option<&Types>, path: &Path) -> bool {

@@ -13,7 +13,7 @@ use grep::matcher::{LineTerminator, Matcher};
 use grep::regex::{RegexMatcher, RegexMatcherBuilder};
 use grep::searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
-use super::{GrepLine, GrepMode, GrepPattern, GrepQuery, QueryError};
+use super::{GrepLine, GrepMode, GrepPattern, GrepQuery, PatternFault, QueryError};
 use crate::encoding::{Detected, Encoding, detect};
 use crate::lines::floor;
 use crate::{binary, disk};
@@ -127,13 +127,11 @@ fn matcher(pattern: &GrepPattern) -> Result<RegexMatcher, QueryError> {
     }
     builder.build(&pattern.text).map_err(|error| {
         let reason = error.to_string();
-        let hint = if !pattern.multiline && reason.contains("\\n") {
-            "set multiline to search across lines"
-        } else if reason.contains("size limit") {
-            "repeat less, or with smaller classes such as [a-z]"
-        } else {
-            "escape the special characters, or search for the text literally"
-        };
+        if !pattern.multiline && reason.contains("\\n") {
+            return QueryError::LineEnd;
+        }
+        let is_large = reason.contains("size limit");
+        let fault = if is_large { PatternFault::Size } else { PatternFault::Syntax };
         let reason = reason
             .lines()
             .last()
@@ -141,7 +139,7 @@ fn matcher(pattern: &GrepPattern) -> Result<RegexMatcher, QueryError> {
             .trim()
             .trim_start_matches("error: ")
             .to_owned();
-        QueryError::Pattern { reason, hint: Some(hint) }
+        QueryError::Pattern { reason, fault }
     })
 }
 

@@ -126,7 +126,8 @@ impl Tree<'_> {
             },
             collapsed: folded.then(|| self.count(path)),
             ignored,
-            unsaved: buffer.is_some_and(|buffer| buffer.unsaved),
+            unsaved: buffer.is_some_and(|buffer| buffer.unsaved)
+                || (!entry.on_disk && entry.kind != FileKind::Folder),
         }
     }
 
@@ -179,7 +180,8 @@ impl Tree<'_> {
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) if self.result.notes.len() < MAX_NOTES => {
-                self.result.notes.push(format!("{}: {error}", folder.display()));
+                let why = disk::told(&error);
+                self.result.notes.push(format!("{} {why}", folder.display()));
             }
             Err(_) => {}
         }

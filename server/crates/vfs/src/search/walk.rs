@@ -15,6 +15,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use super::ignoring::{Entry, Ignoring};
 use super::rules::Rules;
 use super::stamp::{Began, Stamp};
+use crate::disk;
 use crate::guard::is_sensitive;
 
 /// Trees up to this many entries are walked by the calling thread alone.
@@ -86,7 +87,7 @@ impl Walked {
                 if error.io_error().is_none_or(|error| error.kind() != io::ErrorKind::NotFound)
                     && self.list.notes.len() < MAX_NOTES
                 {
-                    self.list.notes.push(error.to_string());
+                    self.list.notes.push(told(&error));
                 }
                 return;
             }
@@ -120,6 +121,24 @@ pub(crate) fn path_order(a: &Path, b: &Path) -> Compare {
     match a.iter().zip(b).position(|(x, y)| x != y) {
         Some(at) => rank(a[at]).cmp(&rank(b[at])),
         None => a.len().cmp(&b.len()),
+    }
+}
+
+/// What a walk could not read, and why; the walker's own words name the path twice.
+fn told(error: &ignore::Error) -> String {
+    match (path_of(error), error.io_error()) {
+        (Some(path), Some(why)) => format!("{} {}", path.display(), disk::told(why)),
+        (Some(_) | None, _) => error.to_string(),
+    }
+}
+
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+            path_of(err)
+        }
+        _ => None,
     }
 }
 
@@ -250,4 +269,22 @@ pub(super) fn watched(work: impl FnOnce() + Send, stop: &AtomicBool, cancelled: 
             }
         }
     });
+}
+
+#[cfg(test)]
+mod told {
+    use super::*;
+
+    #[test]
+    fn what_a_walk_could_not_read_is_named_once() {
+        let denied = io::Error::from_raw_os_error(13);
+        let error = ignore::Error::WithDepth {
+            depth: 1,
+            err: Box::new(ignore::Error::WithPath {
+                path: "/r/locked".into(),
+                err: Box::new(ignore::Error::Io(denied)),
+            }),
+        };
+        assert_eq!(told(&error), "/r/locked cannot be read: permission denied");
+    }
 }

@@ -79,9 +79,10 @@ pub fn lines(files: &[File<'_>], style: Style, window: Window) -> Layout {
     let mut layout = Layout::default();
     let matches = matches_only(files, style, window);
     let mut spare = window.bytes.saturating_sub(matches);
+    // As everywhere where lines have context, also between files.
+    let has_context = files.iter().flat_map(|file| &file.lines).any(|line| line.is_context);
+    let mut last = None;
     for (index, file) in files.iter().enumerate() {
-        let has_context = file.lines.iter().any(|line| line.is_context);
-        let mut last = None;
         for (at, line) in file.lines.iter().enumerate() {
             if line.is_context {
                 // Context belongs to the match it is next to; what surrounds skipped ones is skipped too.
@@ -96,7 +97,8 @@ pub fn lines(files: &[File<'_>], style: Style, window: Window) -> Layout {
                 return layout;
             }
             let row = row(file, line, style);
-            let gap = has_context && last.is_some_and(|last| last + 1 < line.number);
+            let gap =
+                has_context && last.is_some_and(|(of, last)| of != index || last + 1 < line.number);
             let cost = row.len() + if gap { 3 } else { 0 };
             if line.is_context {
                 if cost > spare {
@@ -116,7 +118,7 @@ pub fn lines(files: &[File<'_>], style: Style, window: Window) -> Layout {
             if is_whole(line) {
                 layout.whole.push((index, line.number));
             }
-            last = Some(line.number);
+            last = Some((index, line.number));
         }
     }
     layout
@@ -257,6 +259,14 @@ mod tests {
         let layout = check(&twelve(), ALL, &expected);
         assert_eq!((layout.shown, layout.more, layout.shed), (3, false, false));
         assert_eq!(layout.whole.len(), 7);
+    }
+
+    #[test]
+    fn files_are_set_apart_where_lines_have_context() {
+        let with = [file("f", &[(1, ':', "1")]), file("g", &[(2, ':', "2"), (3, '-', "3")])];
+        check(&with, ALL, &["f:1:1", "--", "g:2:2", "g-3-3"]);
+        let without = [file("f", &[(1, ':', "1"), (9, ':', "9")]), file("g", &[(2, ':', "2")])];
+        check(&without, ALL, &["f:1:1", "f:9:9", "g:2:2"]);
     }
 
     #[test]

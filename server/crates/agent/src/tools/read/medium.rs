@@ -123,11 +123,28 @@ pub async fn video(cx: &Cx, medium: &Medium, media_type: &str) -> Result<Output,
     Ok(Output { content, card, ..Output::default() })
 }
 
+/// An image of this kind, with its article.
+pub fn image_of(kind: &str) -> String {
+    let article = if kind.starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" };
+    format!("{article} {kind} image")
+}
+
+/// The refusal of an SVG, which is text as well.
+pub fn drawing(cx: &Cx, shown: &str) -> Failure {
+    Failure::new(format!(
+        "{shown} is an SVG image, which is not drawn. Convert it to PNG to see it, or use {} with {} 1 for its \
+         source.",
+        cx.dialect.called("Read"),
+        super::offset(cx)
+    ))
+}
+
 /// The refusal of a picture that is not decoded.
 pub fn unsupported(cx: &Cx, medium: &Medium, name: &str) -> Failure {
     Failure::new(format!(
-        "{} is a {name} image ({} bytes), which is not decoded. Convert it to PNG or JPEG and look at that.",
+        "{} is {} ({} bytes), which is not decoded. Convert it to PNG or JPEG and look at that.",
         cx.place.shown(&medium.location),
+        image_of(name),
         medium.len
     ))
 }

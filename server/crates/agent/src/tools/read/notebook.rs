@@ -113,7 +113,10 @@ pub async fn cells(
         page.put(&head);
         if ROOM < size {
             page.put(&bounds::text(&cell.source, ROOM - 1_000));
-            page.put("\n[this cell is too long to be shown whole]\n");
+            let (all, grep) = (cell.source.chars().count(), cx.dialect.called("Grep"));
+            page.put(&format!(
+                "\n[this cell has {all} characters, too many to be shown whole; use {grep} to find lines in it]\n"
+            ));
             continue;
         }
         page.put(&cell.source);
@@ -128,7 +131,7 @@ pub async fn cells(
     }
     let mut status = format!("[cells {first}-{} of {total}", next - 1);
     if next <= total {
-        let offset = cx.dialect.field("Read", "offset").unwrap_or("offset");
+        let offset = super::offset(cx);
         status.push_str(&format!("; next {offset} {next}"));
     }
     status.push(']');
@@ -141,7 +144,7 @@ pub async fn cells(
 fn in_file(text: &str) -> Result<Vec<Cell>, String> {
     let notebook = Notebook::read(text)?;
     let cell = |at: usize| {
-        let (value, span) = notebook.cell(at)?;
+        let (value, span) = notebook.cell(at).filter(|(value, _)| value.is_object())?;
         Some(Cell {
             id: notebook.id(at),
             kind: value["cell_type"].as_str().unwrap_or("raw").into(),
@@ -152,7 +155,11 @@ fn in_file(text: &str) -> Result<Vec<Cell>, String> {
             in_file: Some(span),
         })
     };
-    Ok((0..notebook.len()).filter_map(cell).collect())
+    // One left out would shift the numbers of those after it.
+    let cells = (0..notebook.len()).map(|at| {
+        cell(at).ok_or_else(|| format!("its cell number {} is no cell with a source", at + 1))
+    });
+    cells.collect()
 }
 
 fn kind_name(kind: CellKind) -> &'static str {

@@ -301,7 +301,7 @@ async fn what_cannot_be_read_says_what_to_do() {
         expect![[r#"
         ✗ . is a folder. Use LS to list it or Glob to find files in it.
         ✗ /w/none.txt does not exist.
-        ✗ The file has 3 lines; there is no line 9. Use an offset from 1 to 3.
+        ✗ The file has 3 lines; there is no line 9. Use offset 1 to 3.
         ✓      3	three
         [lines 3-3 of 3]
         ✓ [the file is empty]

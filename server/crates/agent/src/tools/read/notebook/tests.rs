@@ -67,3 +67,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_notebook_with_something_that_is_no_cell_is_no_notebook() {
+    for broken in [json!(null), json!(7), json!({ "cell_type": "code" })] {
+        let cell = json!({ "cell_type": "code", "id": "a", "source": "x", "outputs": [] });
+        let text = json!({ "cells": [cell, broken], "nbformat": 4, "nbformat_minor": 5 });
+        let read = in_file(&text.to_string()).map(|it| it.len());
+        assert_eq!(read, Err("its cell number 2 is no cell with a source".into()));
+    }
+}
