@@ -86,6 +86,24 @@ impl File {
         }
     }
 
+    /// The change that takes hunks out of the current text.
+    pub fn reject_changes(&self, hunks: &BTreeSet<HunkId>) -> ChangeSet {
+        let len = self.current.len_bytes();
+        let mut edits = Vec::new();
+        for (now, left) in self.all_left(hunks) {
+            edits.push(Edit::new(now, left.text));
+            edits.extend(left.beside.into_iter().map(|(at, text)| Edit::new(at..at, text)));
+        }
+        ChangeSet::new(len, edits).unwrap_or_else(|_| ChangeSet::identity(len))
+    }
+
+    /// What rejecting hunks leaves of each of their pieces, and where those are, in order.
+    fn all_left(&self, hunks: &BTreeSet<HunkId>) -> Vec<(Range<usize>, Left)> {
+        let pieces = self.pieces.iter().enumerate();
+        let rejected = pieces.filter(|(_, piece)| hunks.contains(&piece.hunk));
+        rejected.map(|(at, piece)| (piece.now.clone(), self.left(at, piece))).collect()
+    }
+
     /// Decides on hunks. For a rejection the document has changed as `plan_reject` said.
     pub fn decide(&mut self, hunks: &BTreeSet<HunkId>, decision: Decision, token: u64) {
         self.begin_past();
@@ -129,6 +147,13 @@ impl File {
     ) {
         let mut existence = self.existence.take_if(|(_, id)| hunks.contains(id));
         let kind = existence.as_ref().map(|(kind, _)| *kind);
+        // As they were planned: what a piece leaves is told from what is around it, pieces of the same
+        // decision included.
+        let mut left = match decision {
+            Decision::Accept => Vec::new(),
+            Decision::Reject => self.all_left(hunks),
+        }
+        .into_iter();
         let mut index = 0;
         while let Some(piece) = self.pieces.get(index).cloned() {
             if !hunks.contains(&piece.hunk) {
@@ -142,7 +167,8 @@ impl File {
                 }
                 Decision::Reject => {
                     let own = existence.take_if(|(_, id)| *id == piece.hunk).map(|(kind, _)| kind);
-                    let (now, text) = self.reject_piece(index, &piece);
+                    let (now, text) =
+                        self.reject_piece(index, &piece, left.next().unwrap_or_default());
                     self.remember(token, &piece.hunk, (now, text), own);
                 }
             }
@@ -157,9 +183,15 @@ impl File {
         self.forget_origins();
     }
 
-    /// Puts a piece's old text back; gives where it is and what went.
-    fn reject_piece(&mut self, index: usize, piece: &Piece) -> (Range<usize>, String) {
-        let Left { text: kept, typed: theirs, beside, agents } = self.left(index, piece);
+    /// Puts a piece's old text back, with what was to be left of it and where it was then; gives where
+    /// it is and what went.
+    fn reject_piece(
+        &mut self,
+        index: usize,
+        piece: &Piece,
+        (was, left): (Range<usize>, Left),
+    ) -> (Range<usize>, String) {
+        let Left { text: kept, typed: theirs, beside, agents } = left;
         let start = piece.now.start;
         self.set_base(index, &kept);
         self.set_now(index, &kept);
@@ -172,7 +204,7 @@ impl File {
         }
         let mut added = kept.len();
         for (at, lines) in beside {
-            let at = shift(at, piece.now.len(), added);
+            let at = shift(at, was.end, start + added);
             self.person_outside(at..at, &lines);
             added += lines.len();
         }

@@ -208,20 +208,6 @@ impl File {
         edited
     }
 
-    /// The change that takes hunks out of the current text.
-    pub fn reject_changes(&self, hunks: &BTreeSet<HunkId>) -> ChangeSet {
-        let len = self.current.len_bytes();
-        let mut edits = Vec::new();
-        for (index, piece) in self.pieces.iter().enumerate() {
-            if hunks.contains(&piece.hunk) {
-                let left = self.left(index, piece);
-                edits.push(Edit::new(piece.now.clone(), left.text));
-                edits.extend(left.beside.into_iter().map(|(at, text)| Edit::new(at..at, text)));
-            }
-        }
-        ChangeSet::new(len, edits).unwrap_or_else(|_| ChangeSet::identity(len))
-    }
-
     /// What a piece leaves where all of that is to be in its place.
     pub fn kept_text(&self, piece: &Piece) -> String {
         let new = slice(&self.current, &piece.now);

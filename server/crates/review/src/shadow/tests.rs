@@ -133,8 +133,7 @@ impl Disk {
                 self.worth.extend(text.chars());
                 if self.ledger.existence(&file) == Some(Existence::Deleted) {
                     // Another file of that name is none of what was deleted.
-                    let old = self.ledger.base(&file).unwrap().to_string();
-                    self.worth.retain(|c| !old.contains(*c));
+                    self.worth = &self.worth - &self.known_of(file);
                     self.ledger.forget(&file);
                 }
                 self.ledger.reopened(&file, &Rope::from_str(&text));
@@ -176,6 +175,17 @@ impl Disk {
     fn deletes(&mut self, file: Name) {
         let text = self.files.remove(file).unwrap();
         self.ledger.deleted(&file, &Rope::from_str(&text), &self.origin());
+    }
+
+    /// What a file holds without what is pending, or once a decision on it is undone.
+    fn known_of(&self, file: Name) -> BTreeSet<char> {
+        let mut bases = self.bases(&[file]);
+        for token in &self.tokens {
+            let mut undone = self.clone();
+            undone.ledger.undo(&file, *token);
+            bases.extend(undone.bases(&[file]));
+        }
+        bases.into_iter().flatten().collect()
     }
 
     fn creates(&mut self, file: Name, text: String) {
