@@ -187,13 +187,13 @@ def ledger(top, folder):
         uri = (folder / name).as_uri()
         shown = (folder / name).read_text()
         server.notify("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "plaintext", "version": 1, "text": shown}})
-        server.request("copydesk/review/base", {"uri": small})
+        server.request("copydesk/review/list", {"uri": small})
         at = {"line": 50_050, "character": 5}
         changes = b"".join(frame({"method": "textDocument/didChange", "params": {"textDocument": {"uri": uri, "version": number + 2},
                                   "contentChanges": [{"range": {"start": at, "end": at}, "text": "x"}]}}) for number in range(count))
         start = time.perf_counter()
         server.send(changes)
-        server.request("copydesk/review/base", {"uri": small})
+        server.request("copydesk/review/list", {"uri": small})
         taken = time.perf_counter() - start
         found = sum(len(it["hunks"]) for it in server.request("copydesk/review/list", {})["files"])
         if found != (1_000 if hunks else 0):

@@ -16,9 +16,6 @@ const BLOCK: usize = 64 * 1024;
 /// The longest needle that is searched chunk by chunk.
 const SHORT: usize = 256;
 
-/// Places compared where a longer needle may begin.
-const MOST_STARTS: usize = 64;
-
 /// Overlapping occurrences listed for an ambiguous text.
 const MOST_LISTED: usize = 100;
 
@@ -79,8 +76,9 @@ pub(crate) fn replace(
 /// Byte offsets of `needle`, in order, at most `most`.
 pub(crate) fn search(text: &Rope, needle: &str, overlaps: Overlaps, most: usize) -> Vec<usize> {
     let size = needle.len();
+    let mut hits = Vec::new();
     if size == 0 || size > text.len_bytes() {
-        return Vec::new();
+        return hits;
     }
     let finder = memmem::Finder::new(needle);
     let step = match overlaps {
@@ -90,35 +88,6 @@ pub(crate) fn search(text: &Rope, needle: &str, overlaps: Overlaps, most: usize)
     if size <= SHORT {
         return search_short(text, &finder, step, most);
     }
-    search_by_start(text, needle, step, most)
-        .unwrap_or_else(|| search_long(text, &finder, step, most))
-}
-
-/// As [`search`], for a longer needle: where its first bytes are found the rest is compared. `None` where those occur
-/// too often for that.
-fn search_by_start(text: &Rope, needle: &str, step: usize, most: usize) -> Option<Vec<usize>> {
-    let start = pieces::floor_str(needle, SHORT / 2);
-    let starts = search_short(text, &memmem::Finder::new(&needle[..start]), 1, MOST_STARTS);
-    if starts.len() == MOST_STARTS {
-        return None;
-    }
-    let mut hits = Vec::new();
-    let mut next = 0;
-    for start in starts.into_iter().filter(|at| at + needle.len() <= text.len_bytes()) {
-        let there = || text.get_byte_slice(start..start + needle.len());
-        if next <= start && there().is_some_and(|it| it == needle) {
-            hits.push(start);
-            next = start + step;
-        }
-    }
-    hits.truncate(most);
-    Some(hits)
-}
-
-/// As [`search`], with all of the text copied to where it is in one piece.
-fn search_long(text: &Rope, finder: &memmem::Finder<'_>, step: usize, most: usize) -> Vec<usize> {
-    let size = finder.needle().len();
-    let mut hits = Vec::new();
     let mut buffer: Vec<u8> = Vec::with_capacity(BLOCK + size);
     // Where the buffer starts in the text, and where in the text the next hit may start.
     let (mut base, mut next) = (0, 0);
