@@ -85,9 +85,12 @@ fn relative(root: &Path, glob: &str) -> String {
     while let Some(rest) = glob.strip_prefix("./") {
         glob = rest;
     }
+    // `sub//b` means `sub/b`, where `rg` finds nothing; elsewhere two slashes mean what they do there.
     let mut tidy = glob.to_owned();
-    while tidy.contains("//") {
-        tidy = tidy.replace("//", "/");
+    if sign.is_empty() && !glob.starts_with("//") && !glob.ends_with("//") {
+        while tidy.contains("//") {
+            tidy = tidy.replace("//", "/");
+        }
     }
     let glob = tidy.as_str();
     let below =

@@ -641,7 +641,9 @@ proptest! {
         for glob in globs.iter().flat_map(|lines| lines.lines()).filter(|glob| glob.contains(['a', 'b', 'c', '*', '?'])) {
             let theirs = rg_files(root, &["--no-ignore", "-g", glob]);
             let ours = our_files(&case, &[glob], |query| query.include_ignored = true);
-            if !glob.ends_with('/') && !glob.contains(['[', '{', '}']) {
+            // Two slashes inside a glob are one for us.
+            let ours_alone = glob.contains("//") && !glob.starts_with('!') && !glob.starts_with("//");
+            if !glob.ends_with('/') && !glob.contains(['[', '{', '}']) && !ours_alone {
                 prop_assert_eq!(ours.ok(), theirs, "{}", glob);
             }
         }
