@@ -306,6 +306,10 @@ impl File {
         if let (Some(kind), Some(hunk), None, false) =
             (settled.existence, own_hunk, &file.existence, gone)
         {
+            // What came back of its text may have another name by now: the two are decided as one.
+            let stands = file.pieces.iter().any(|piece| piece.hunk == hunk);
+            let first = file.pieces.first().filter(|_| !stands);
+            let hunk = first.map_or(hunk, |piece| piece.hunk.clone());
             file.existence = Some((kind, hunk.clone()));
             if !file.stand_with_text() {
                 file.happened(Event::Existence(kind, hunk));
