@@ -3,20 +3,25 @@
 //! A judgement by names and options, made before the start: a wrong "yes" costs a hint, a wrong
 //! "no" costs the command's time limit, since its input is closed anyway.
 
+use script::Clarity;
+
 use crate::shell::git_subcommand;
-use crate::simple_command::{SimpleCommand, commands};
+use crate::simple_command::SimpleCommand;
 
 /// Why a script is likely to wait for keys, with what to do instead; `None` when it is not, or
 /// when it cannot be understood.
 pub fn interactive_reason(script: &str) -> Option<String> {
-    let commands = commands(script)?;
-    if script::parse(script).redirections.iter().any(|it| it.target.text == "/dev/tty") {
+    let script = script::parse(script);
+    if script.clarity == Clarity::Broken {
+        return None;
+    }
+    if script.redirections.iter().any(|it| it.target.text == "/dev/tty") {
         return Some(
             "`/dev/tty` is a terminal, and there is none. Use stdin and stdout".to_owned(),
         );
     }
-    commands.iter().find_map(|command| {
-        let (reason, hint) = judge(&unwrapped(command)?)?;
+    script.commands.into_iter().map(SimpleCommand::from).find_map(|command| {
+        let (reason, hint) = judge(&unwrapped(&command)?)?;
         Some(format!("{reason}. {hint}"))
     })
 }

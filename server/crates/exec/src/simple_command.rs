@@ -37,15 +37,11 @@ impl From<script::Command> for SimpleCommand {
     }
 }
 
-/// The commands, those of substitutions first; `None` when the script cannot be read.
-pub(crate) fn commands(script: &str) -> Option<Vec<SimpleCommand>> {
-    let script = script::parse(script);
-    match script.clarity {
-        Clarity::Broken => None,
-        Clarity::Murky | Clarity::Clear => {
-            Some(script.commands.into_iter().map(SimpleCommand::from).collect())
-        }
-    }
+/// The commands, those of substitutions first; `None` when it cannot be read.
+pub(crate) fn commands(source: &str) -> Option<Vec<SimpleCommand>> {
+    let script = script::parse(source);
+    (script.clarity != Clarity::Broken)
+        .then(|| script.commands.into_iter().map(SimpleCommand::from).collect())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod read;
 mod word;
 
 pub use read::parse;
-pub use word::{Word, WordKind};
+pub use word::{Word, WordKind, written};
 
 /// What a script says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,8 +82,9 @@ pub enum Direction {
 
 impl Script {
     /// The commands, and those that they would start in their turn: what stands behind `sudo`,
-    /// `env`, `xargs`, `find -exec` and the like, and the scripts given to `sh -c` and `eval`.
-    pub fn with_payloads(&self) -> Vec<Command> {
+    /// `env`, `xargs`, `find -exec` and the like, and the scripts given to `sh -c` and `eval`. `None`
+    /// where these are too many to tell.
+    pub fn with_payloads(&self) -> Option<Vec<Command>> {
         payload::all(&self.commands)
     }
 }
@@ -102,14 +103,12 @@ impl Command {
 
     /// Program and arguments as they are written, one space apart.
     pub fn written(&self) -> String {
-        let words: Vec<&str> = self.words.iter().map(|it| it.written.as_str()).collect();
-        words.join(" ")
+        written(&self.words)
     }
 
     /// Program and arguments without quotes, one space apart.
     pub fn spoken(&self) -> String {
-        let words: Vec<&str> = self.words.iter().map(|it| it.text.as_str()).collect();
-        words.join(" ")
+        word::spoken(&self.words)
     }
 }
 

@@ -1,28 +1,30 @@
 //! What a command starts in its turn.
 
-use crate::word::{Word, WordKind};
-use crate::{Command, parse};
+use crate::read::is_name;
+use crate::word::{Word, spoken};
+use crate::{Assignment, Command, parse};
 
 const MAX_DEPTH: usize = 8;
 /// Together, so that scripts in scripts cannot multiply.
 const MOST: usize = 2_000;
 
-/// The commands and, below each, those it would start.
-pub(crate) fn all(commands: &[Command]) -> Vec<Command> {
+/// The commands and, below each, those it would start; `None` where these are too many.
+pub(crate) fn all(commands: &[Command]) -> Option<Vec<Command>> {
     let mut found = Vec::new();
+    let most = commands.len() + MOST;
     for command in commands {
-        add(command, &mut found, 0);
+        add(command, &mut found, most, 0)?;
     }
-    found
+    Some(found)
 }
 
-fn add(command: &Command, found: &mut Vec<Command>, depth: usize) {
-    if found.len() >= MOST {
-        return;
+fn add(command: &Command, found: &mut Vec<Command>, most: usize, depth: usize) -> Option<()> {
+    if found.len() == most {
+        return None;
     }
     found.push(command.clone());
     if depth == MAX_DEPTH {
-        return;
+        return Some(());
     }
     for payload in started(command) {
         match payload {
@@ -30,15 +32,16 @@ fn add(command: &Command, found: &mut Vec<Command>, depth: usize) {
                 let sets = matches!(command.program(), Some("env" | "sudo" | "doas"));
                 let inner = Command { words, assignments: Vec::new(), ..command.clone() };
                 let inner = if sets { without_assignments(inner) } else { inner };
-                add(&inner, found, depth + 1);
+                add(&inner, found, most, depth + 1)?;
             }
             Payload::Text(text) => {
                 for inner in parse(&text).commands {
-                    add(&inner, found, depth + 1);
+                    add(&inner, found, most, depth + 1)?;
                 }
             }
         }
     }
+    Some(())
 }
 
 /// What is started.
@@ -101,11 +104,11 @@ fn started(command: &Command) -> Vec<Payload> {
         if ["timeout", "chroot", "flock", "taskset", "chrt", "coproc"].contains(&program) {
             payloads.push(Payload::Words(rest.get(1..).unwrap_or_default().to_vec()));
         }
-        // `watch 'rm x'`, `parallel 'rm {}'`, `trap 'rm x' EXIT`, `env -S 'rm x'`.
+        // `watch 'rm x'`, `parallel 'rm {}'`, `env -S 'rm x'`.
         payloads.extend(scripts(arguments));
     }
     match program {
-        "eval" => payloads.push(Payload::Text(joined(arguments))),
+        "eval" => payloads.push(Payload::Text(spoken(arguments))),
         "trap" => payloads.extend(arguments.first().map(|it| Payload::Text(it.text.clone()))),
         _ => {}
     }
@@ -209,24 +212,12 @@ fn past_options<'a>(arguments: &'a [Word], valued: &[&str]) -> &'a [Word] {
 
 /// `env A=1 rm x` is `A=1 rm x`.
 fn without_assignments(mut command: Command) -> Command {
-    let set = |it: &Word| {
-        let name = it.text.split_once('=').map(|(name, _)| name);
-        name.is_some_and(|it| {
-            !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_')
-        })
-    };
+    let set = |it: &Word| it.text.split_once('=').is_some_and(|(name, _)| is_name(name));
     let count = command.words.iter().take_while(|it| set(it)).count();
     let values: Vec<Word> = command.words.drain(..count).collect();
     command.assignments.extend(values.into_iter().filter_map(|it| {
         let (name, value) = it.text.split_once('=')?;
-        let value =
-            Word { text: value.to_owned(), written: value.to_owned(), kind: WordKind::Literal };
-        Some(crate::Assignment { name: name.to_owned(), value })
+        Some(Assignment { name: name.to_owned(), value: Word::literal(value) })
     }));
     command
-}
-
-fn joined(words: &[Word]) -> String {
-    let words: Vec<&str> = words.iter().map(|it| it.text.as_str()).collect();
-    words.join(" ")
 }

@@ -10,6 +10,8 @@ use crate::{Assignment, Clarity, Command, Direction, Redirection, Script};
 /// Longer scripts are not read: nobody reviews them either.
 const MOST_BYTES: usize = 100_000;
 const MAX_DEPTH: usize = 100;
+/// Bytes of a value that is put in for its variable, so that values of values cannot multiply.
+const MOST_OF_VALUE: usize = 200;
 
 /// Reads a script. What cannot be read is left out, and the script is not clear then.
 pub fn parse(source: &str) -> Script {
@@ -28,7 +30,10 @@ pub fn parse(source: &str) -> Script {
     if tree.root_node().has_error() {
         reader.at_most(Clarity::Broken);
     }
-    if source.ends_with('\\') || skips_text(tree.root_node(), source, &mut 0, 0) {
+    let root = tree.root_node();
+    let starts_blank = is_blank(source.get(..root.start_byte()).unwrap_or_default());
+    let mut end = root.start_byte();
+    if source.ends_with('\\') || !starts_blank || skips_text(root, source, &mut end, 0) {
         reader.at_most(Clarity::Murky);
     }
     reader.read(tree.root_node(), Flow::default(), 0);
@@ -37,29 +42,36 @@ pub fn parse(source: &str) -> Script {
 
 /// Whether the grammar took for blanks what is none to the shell, such as `\ `. `end`: how far the
 /// tree has covered the source.
-fn skips_text(node: Node<'_>, source: &str, end: &mut usize, depth: usize) -> bool {
-    let gap = source.get(*end..node.start_byte()).unwrap_or_default();
-    let covered = node.parent().is_some_and(|it| it.kind() == "heredoc_body");
-    if node.kind() == "word" && has_blank(slice(node, source)) {
+fn skips_text(parent: Node<'_>, source: &str, end: &mut usize, depth: usize) -> bool {
+    if depth > MAX_DEPTH {
         return true;
     }
     let one_line = ["command", "redirected_statement", "file_redirect", "herestring_redirect"];
-    let inner = node.prev_sibling().is_some()
-        && node.parent().is_some_and(|it| one_line.contains(&it.kind()));
-    if inner && gap.replace("\\\n", "").contains('\n') {
-        return true;
+    let one_line = one_line.contains(&parent.kind());
+    let document = parent.kind() == "heredoc_body";
+    let mut cursor = parent.walk();
+    for (at, node) in parent.children(&mut cursor).enumerate() {
+        let gap = source.get(*end..node.start_byte()).unwrap_or_default();
+        let breaks = at > 0 && one_line && gap.replace("\\\n", "").contains('\n');
+        if breaks || (!document && !is_blank(gap)) {
+            return true;
+        }
+        if node.kind() == "word" && has_blank(slice(node, source)) {
+            return true;
+        }
+        *end = (*end).max(node.start_byte());
+        if skips_text(node, source, end, depth + 1) {
+            return true;
+        }
+        *end = (*end).max(node.end_byte());
     }
-    if !covered && gap.replace("\\\n", "").contains(|it: char| !" \t\n".contains(it)) {
-        return true;
-    }
-    *end = (*end).max(node.start_byte());
-    let mut cursor = node.walk();
-    let skips = depth > MAX_DEPTH
-        || node.children(&mut cursor).any(|it| skips_text(it, source, end, depth + 1));
-    let rest = source.get(*end..node.end_byte()).unwrap_or_default();
-    let blank = node.child_count() > 0 && rest.ends_with('\\');
-    *end = (*end).max(node.end_byte());
-    skips || blank
+    let rest = source.get(*end..parent.end_byte()).unwrap_or_default();
+    parent.child_count() > 0 && rest.ends_with('\\')
+}
+
+/// Whether a text only separates words.
+fn is_blank(text: &str) -> bool {
+    !text.replace("\\\n", "").contains(|it: char| !" \t\n".contains(it))
 }
 
 /// Whether a word as written holds a blank that ends it.
@@ -122,9 +134,10 @@ impl Reader<'_> {
                 for child in &children {
                     let rest = child.kind() == "pipeline";
                     self.read(*child, Flow { fed: rest, captured: false }, depth + 1);
-                    if node.field_name_for_child(index(node, *child)) == Some("argument") {
-                        self.stray.push(self.word(*child));
-                    }
+                }
+                let mut cursor = node.walk();
+                for argument in node.children_by_field_name("argument", &mut cursor) {
+                    self.stray.push(self.word(argument));
                 }
             }
             "process_substitution" => each(self, Flow { fed: true, captured: true }),
@@ -399,7 +412,8 @@ impl Reader<'_> {
         let mut value = value.map(|it| Word::read(it, self.source)).unwrap_or_default();
         self.resolve(&mut value);
         let known = value.kind == WordKind::Literal || !value.text.contains(['$', '`']);
-        if known && !slice(node, self.source).contains("+=") {
+        let short = value.text.len() <= MOST_OF_VALUE;
+        if known && short && !slice(node, self.source).contains("+=") {
             self.values.insert(name.clone(), value.text.clone());
         } else {
             self.values.remove(&name);
@@ -412,13 +426,30 @@ impl Reader<'_> {
         if word.kind != WordKind::Dynamic {
             return;
         }
-        for (name, value) in &self.values {
-            for form in [format!("${{{name}}}"), format!("${name}")] {
-                if word.text.contains(&form) {
-                    word.text = word.text.replace(&form, value);
+        let mut text = String::new();
+        let mut rest = word.text.as_str();
+        while let Some((before, behind)) = rest.split_once('$') {
+            text.push_str(before);
+            let (name, after) = match behind.strip_prefix('{') {
+                Some(inner) => inner.split_once('}').unwrap_or_default(),
+                None => {
+                    let part = |it: &char| it.is_ascii_alphanumeric() || *it == '_';
+                    behind.split_at(behind.chars().take_while(part).count())
+                }
+            };
+            match self.values.get(name) {
+                Some(value) => {
+                    text.push_str(value);
+                    rest = after;
+                }
+                None => {
+                    text.push('$');
+                    rest = behind;
                 }
             }
         }
+        text.push_str(rest);
+        word.text = text;
     }
 }
 
@@ -459,13 +490,6 @@ const UNDERSTOOD: &[&str] = &[
     "array",
 ];
 
-/// Which child of its parent a node is.
-fn index(parent: Node<'_>, child: Node<'_>) -> u32 {
-    let mut cursor = parent.walk();
-    let at = parent.children(&mut cursor).position(|it| it.id() == child.id());
-    at.and_then(|it| u32::try_from(it).ok()).unwrap_or(u32::MAX)
-}
-
 /// What a redirection as written does; nothing where it only joins descriptors.
 fn direction(written: &str) -> Option<Direction> {
     let sign = written.trim_start_matches(|it: char| it.is_ascii_digit());
@@ -483,7 +507,8 @@ fn direction(written: &str) -> Option<Direction> {
     }
 }
 
-fn is_name(text: &str) -> bool {
+/// Whether a text can be a variable's name.
+pub(crate) fn is_name(text: &str) -> bool {
     let plain = text.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
     plain && !text.is_empty() && !text.starts_with(|it: char| it.is_ascii_digit())
 }

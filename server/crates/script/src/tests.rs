@@ -164,7 +164,7 @@ fn where_output_goes() {
 /// Everything that a script would start, one command a piece.
 #[track_caller]
 fn check_payloads(source: &str, expected: &str) {
-    let commands = parse(source).with_payloads();
+    let commands = parse(source).with_payloads().unwrap();
     let spoken: Vec<String> = commands.iter().map(crate::Command::spoken).collect();
     assert!(spoken.iter().any(|it| it == expected), "{source}: {spoken:#?}");
 }
@@ -219,4 +219,18 @@ fn commands_behind_commands_are_found() {
     }
     check_payloads("xargs -n 1 rm", "rm");
     check_payloads("find . src -delete", "rm . src");
+}
+
+#[test]
+fn long_scripts_are_read_whole_or_not_at_all() {
+    let many = format!("{}rm x", "a\n".repeat(30_000));
+    let commands = parse(&many).with_payloads().unwrap();
+    assert_eq!(commands.last().map(crate::Command::spoken).as_deref(), Some("rm x"));
+    assert_eq!(parse(&"sh -c 'a;a;a'\n".repeat(3_000)).with_payloads(), None);
+    // What would be slow if it took a search among brothers each time.
+    assert_eq!(parse(&format!("cat <<E {}\nx\nE", "a ".repeat(20_000))).commands.len(), 1);
+    // Values of values are not put in without end.
+    let doubled = format!("x=aa;{} $x y", "x=\"$x$x\";".repeat(60));
+    let last = parse(&doubled).commands.pop().unwrap();
+    assert!(last.spoken().len() < 1_000);
 }

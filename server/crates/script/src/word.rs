@@ -130,6 +130,16 @@ impl Word {
     }
 }
 
+/// Words without quotes, one space apart.
+pub(crate) fn spoken(words: &[Word]) -> String {
+    words.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Words as they are written, one space apart.
+pub fn written(words: &[Word]) -> String {
+    words.iter().map(|it| it.written.as_str()).collect::<Vec<_>>().join(" ")
+}
+
 pub(crate) fn slice<'a>(node: Node<'_>, source: &'a str) -> &'a str {
     source.get(node.byte_range()).unwrap_or_default()
 }

@@ -51,7 +51,7 @@ pub fn is_understood(source: &str, grammar: Grammar) -> bool {
     let named = |it: &Command| it.words.first().is_none_or(|it| it.kind == WordKind::Literal);
     grammar != Grammar::Other
         && script.clarity != Clarity::Broken
-        && script.with_payloads().iter().all(named)
+        && script.with_payloads().is_some_and(|it| it.iter().all(named))
 }
 
 fn is_plain(script: &Script) -> bool {
@@ -68,7 +68,7 @@ fn is_covered(command: &Command, patterns: &[&str]) -> bool {
     // Nothing is run; what is written is judged as that.
     let Some(program) = command.words.first() else { return true };
     let whole = command.written();
-    let bare = as_written(unwrapped(&command.words));
+    let bare = script::written(unwrapped(&command.words));
     let is_literal = program.kind == WordKind::Literal;
     is_literal && patterns.iter().any(|it| matches(&bare, it) || matches(&whole, it))
 }
@@ -89,7 +89,7 @@ fn enters_folder(command: &Command, place: &Place) -> bool {
 /// Whether any part of a script, however hidden, falls under the pattern.
 pub fn any_part_matches(source: &str, pattern: &str) -> bool {
     let script = script::parse(source);
-    let commands = script.with_payloads();
+    let Some(commands) = script.with_payloads() else { return is_hidden_in(source, pattern) };
     if commands.iter().any(|it| is_named(it, pattern)) {
         return true;
     }
@@ -100,14 +100,18 @@ pub fn any_part_matches(source: &str, pattern: &str) -> bool {
     commands.iter().any(|it| !only_speaks(it) && is_hidden_in(&it.written(), pattern))
 }
 
-/// Whether a command is one that the pattern means, under whatever path and behind whatever options.
+/// Whether a command is one that the pattern means.
 fn is_named(command: &Command, pattern: &str) -> bool {
     let words: Vec<&str> = command.words.iter().map(|it| it.text.as_str()).collect();
-    let [program, arguments @ ..] = words.as_slice() else { return false };
+    means(&words, pattern) || (!words.is_empty() && matches(&command.written(), pattern))
+}
+
+/// Whether words are what a pattern means, under whatever path and behind whatever options.
+fn means(words: &[&str], pattern: &str) -> bool {
+    let [program, arguments @ ..] = words else { return false };
     let name = program.rsplit('/').next().unwrap_or(program).trim_start_matches('=');
     [
         words.join(" "),
-        command.written(),
         format!("{name} {}", arguments.join(" ")),
         format!("{name} {}", past_options(name, arguments)),
     ]
@@ -137,18 +141,7 @@ fn is_hidden_in(text: &str, pattern: &str) -> bool {
         let words = unquoted(part);
         let words: Vec<&str> = words.split_whitespace().collect();
         // `sudo x`, `env A=1 x`, `xargs x`, `find -exec x`: each word may begin a command.
-        (0..words.len()).any(|from| {
-            let words = &words[from..];
-            let name = words[0].rsplit('/').next().unwrap_or(words[0]);
-            let rest = words[1..].join(" ");
-            [
-                words.join(" "),
-                format!("{name} {rest}"),
-                format!("{name} {}", past_options(name, &words[1..])),
-            ]
-            .iter()
-            .any(|it| matches(it, pattern))
-        })
+        (0..words.len()).any(|from| means(&words[from..], pattern))
     })
 }
 
@@ -289,11 +282,6 @@ fn unwrapped(words: &[Word]) -> &[Word] {
         }
     }
     rest
-}
-
-fn as_written(words: &[Word]) -> String {
-    let words: Vec<&str> = words.iter().map(|it| it.written.as_str()).collect();
-    words.join(" ")
 }
 
 /// A plain number or a yes or no, which names no program, file or folder to load from.

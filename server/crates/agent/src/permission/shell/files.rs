@@ -69,7 +69,8 @@ pub(super) fn is_stream(target: &str) -> bool {
 /// Files a script says it writes: redirections and what writing programs are given.
 pub fn written(source: &str) -> Vec<String> {
     let mut written = redirected(source);
-    for command in script::parse(source).with_payloads() {
+    let script = script::parse(source);
+    for command in script.with_payloads().unwrap_or(script.commands) {
         let spoken = command.spoken();
         let words: Vec<&str> =
             spoken.split(|it: char| it.is_whitespace() || "(){}<>`=".contains(it)).collect();

@@ -175,6 +175,14 @@ fn compound_commands_are_judged_part_by_part() {
 }
 
 #[test]
+fn what_is_denied_is_found_in_scripts_of_any_length() {
+    let many = format!("run {}rm x", "true; ".repeat(10_000));
+    check("auto", "allow Bash; deny Bash(rm *)", &[(many.as_str(), "deny")]);
+    let nested = format!("run {}rm x", "sh -c 'true; true; true'; ".repeat(3_000));
+    check("auto", "allow Bash; deny Bash(rm *)", &[(nested.as_str(), "deny")]);
+}
+
+#[test]
 fn a_pattern_means_what_it_says() {
     let row = |pattern: &str, script: &str, expected: &str| {
         check(
