@@ -4,6 +4,7 @@
 //! anything else relative to the current folder or, without a slash, at any depth. Commands match
 //! exactly, by `prefix:*`, or with `*` anywhere.
 
+use std::cell::LazyCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use vfs::Visibility;
 
-use crate::permission::shell;
+use crate::permission::shell::{self, Searched};
 use crate::place::{Place, Target};
 use crate::tool::{Access, CommandAccess, Form};
 use crate::tools;
@@ -129,6 +130,8 @@ impl Rules {
         let command = access.command.as_ref();
         let from = command.map(|it| place.from(&it.cwd));
         let from = from.as_ref().unwrap_or(place);
+        let script = LazyCell::new(|| command.map(|it| Searched::new(&it.script)));
+        let has_part = |pattern: &str| script.as_ref().is_some_and(|it| it.has_part(pattern));
         let names = |rule: &Rule, words: Vec<String>| {
             let mut targets = words.iter().filter_map(|it| from.target(it).ok());
             targets.any(|it| touches(rule, &it, from))
@@ -139,10 +142,10 @@ impl Rules {
             let mut writes = access.writes.iter();
             match rule.tool.as_str() {
                 _ if own && rule.specifier.is_none() => true,
-                SHELL => command.is_some_and(|it| match &rule.specifier {
-                    None => true,
-                    Some(pattern) => shell::any_part_matches(&it.script, pattern),
-                }),
+                SHELL => match &rule.specifier {
+                    None => command.is_some(),
+                    Some(pattern) => has_part(pattern),
+                },
                 name if WRITES.contains(&name) => {
                     writes.any(|it| touches(rule, it, place))
                         || command.is_some_and(|it| names(rule, shell::written(&it.script)))
@@ -155,7 +158,7 @@ impl Rules {
                             .is_some_and(|it| names(rule, shell::argument_paths(&it.script)))
                 }
                 _ => {
-                    own && (command.is_some_and(|it| names_command(rule, it))
+                    own && (command.is_some_and(|it| names_command(rule, it, has_part))
                         || reads.chain(writes).any(|it| touches(rule, it, place)))
                 }
             }
@@ -255,10 +258,10 @@ impl Rules {
     pub fn outside(&self, decision: Decision, script: &str, place: &Place) -> Option<&Rule> {
         let mut rules = self.of(decision).filter(|it| it.tool == OUTSIDE);
         match decision {
-            Decision::Ask | Decision::Deny => rules.find(|rule| match &rule.specifier {
-                None => true,
-                Some(pattern) => shell::any_part_matches(script, pattern),
-            }),
+            Decision::Ask | Decision::Deny => {
+                let script = LazyCell::new(|| Searched::new(script));
+                rules.find(|rule| rule.specifier.as_deref().is_none_or(|it| script.has_part(it)))
+            }
             Decision::Allow => {
                 let rules: Vec<&Rule> = rules.collect();
                 let patterns: Vec<&str> =
@@ -324,13 +327,13 @@ fn escaped(path: &str) -> String {
 }
 
 /// Deny and ask: any part of the command is enough, or the terminal it is typed into.
-fn names_command(rule: &Rule, command: &CommandAccess) -> bool {
+fn names_command(rule: &Rule, command: &CommandAccess, has_part: impl Fn(&str) -> bool) -> bool {
     let Some(pattern) = &rule.specifier else { return true };
     let terminal = match &command.form {
         Form::Command | Form::Program => false,
         Form::Typed { terminal } => terminal == pattern,
     };
-    terminal || shell::any_part_matches(&command.script, pattern)
+    terminal || has_part(pattern)
 }
 
 /// Deny and ask: either path is enough.

@@ -86,18 +86,33 @@ fn enters_folder(command: &Command, place: &Place) -> bool {
     program.written == "cd" && plain && stays_inside(&folder.text, place)
 }
 
-/// Whether any part of a script, however hidden, falls under the pattern.
-pub fn any_part_matches(source: &str, pattern: &str) -> bool {
-    let script = script::parse(source);
-    let Some(commands) = script.with_payloads() else { return is_hidden_in(source, pattern) };
-    if commands.iter().any(|it| is_named(it, pattern)) {
-        return true;
+/// A script that was read once, to be searched for what many rules are about.
+pub struct Searched<'a> {
+    source: &'a str,
+    clarity: Clarity,
+    /// `None` where they are too many to tell.
+    commands: Option<Vec<Command>>,
+}
+
+impl<'a> Searched<'a> {
+    /// Reads a script.
+    pub fn new(source: &'a str) -> Searched<'a> {
+        let script = script::parse(source);
+        Searched { source, clarity: script.clarity, commands: script.with_payloads() }
     }
-    let runs_texts = |it: &Command| it.program().is_some_and(|it| INTERPRETERS.contains(&it));
-    if script.clarity != Clarity::Clear || commands.iter().any(runs_texts) {
-        return is_hidden_in(source, pattern);
+
+    /// Whether any part of it, however hidden, falls under the pattern.
+    pub fn has_part(&self, pattern: &str) -> bool {
+        let Some(commands) = &self.commands else { return is_hidden_in(self.source, pattern) };
+        if commands.iter().any(|it| is_named(it, pattern)) {
+            return true;
+        }
+        let runs_texts = |it: &Command| it.program().is_some_and(|it| INTERPRETERS.contains(&it));
+        if self.clarity != Clarity::Clear || commands.iter().any(runs_texts) {
+            return is_hidden_in(self.source, pattern);
+        }
+        commands.iter().any(|it| !only_speaks(it) && is_hidden_in(&it.written(), pattern))
     }
-    commands.iter().any(|it| !only_speaks(it) && is_hidden_in(&it.written(), pattern))
 }
 
 /// Whether a command is one that the pattern means.
