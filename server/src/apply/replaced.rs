@@ -3,7 +3,6 @@
 //! Invariant: a file that takes the place of a deleted one, or of one that takes its own, is pending as a
 //! changed text of that name, whose bytes and mode are kept. What is no text is not pending then.
 
-use agent::editor::FileOp;
 use text::ChangeSet;
 use vfs::{DiskOp, Location, Undo};
 
@@ -42,15 +41,6 @@ impl Names<'_> {
 
     fn ops(&self) -> impl Iterator<Item = (&Location, &Kind)> {
         self.locations.iter().zip(self.kinds)
-    }
-}
-
-/// The names that an operation takes files from.
-pub(super) fn freed(op: &FileOp) -> Option<&Location> {
-    match op {
-        FileOp::Delete { location } => Some(location),
-        FileOp::Move { from, .. } => Some(from),
-        FileOp::Modify { .. } | FileOp::Create { .. } => None,
     }
 }
 

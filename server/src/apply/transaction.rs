@@ -17,7 +17,7 @@ use super::disk::{DiskStep, emptied};
 use super::document::Landed;
 use super::moves::{Edited, Moved, Moving};
 use super::record::{moments, of_text, with_pending};
-use super::replaced::{Names, freed, names_first};
+use super::replaced::{Names, names_first};
 use crate::review::{Entered, Entry, Held, Touch};
 
 /// Larger files are deleted without keeping their bytes for undo; they are not text.
@@ -60,7 +60,7 @@ impl Parts {
         let locations: Vec<Location> = ops.iter().map(location).cloned().collect();
         let _locks = self.locks.take(locations.iter().chain(ops.iter().filter_map(origin))).await;
         let kinds: Vec<Kind> = ops.iter().map(Kind::of).collect();
-        let freed: BTreeSet<Location> = ops.iter().filter_map(freed).cloned().collect();
+        let freed: BTreeSet<Location> = ops.iter().filter_map(FileOp::left).cloned().collect();
         let steps: Vec<Step> =
             ops.into_iter().map(|op| self.plan(op, &freed)).collect::<Result<_, _>>()?;
         let moved: Vec<Location> = kinds.iter().filter_map(Kind::from).cloned().collect();

@@ -91,7 +91,7 @@ impl FileOp {
     }
 
     /// The name where a file is no more.
-    fn left(&self) -> Option<&Location> {
+    pub fn left(&self) -> Option<&Location> {
         match self {
             FileOp::Delete { location } => Some(location),
             FileOp::Move { from, .. } => Some(from),
