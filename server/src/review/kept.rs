@@ -115,6 +115,8 @@ enum KeptEvent {
 struct KeptDecision {
     token: Option<u64>,
     hunks: Vec<(KeptHunk, u64)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    theirs: Vec<KeptEdit>,
     edits: Vec<KeptEdit>,
     existence: Option<KeptExistence>,
     names: Vec<(usize, String)>,
@@ -313,10 +315,11 @@ fn kept_event(event: SavedEvent) -> KeptEvent {
         }
         SavedEvent::Deleted { origin, names } => KeptEvent::Deleted { by: by(origin), names },
         SavedEvent::Person { edits } => KeptEvent::Person(kept_edits(edits)),
-        SavedEvent::Decided { token, decision, hunks, edits, existence, names } => {
+        SavedEvent::Decided { token, decision, hunks, theirs, edits, existence, names } => {
             let decided = KeptDecision {
                 token,
                 hunks: hunks.into_iter().map(|(it, print)| (kept_hunk(it), print)).collect(),
+                theirs: kept_edits(theirs),
                 edits: kept_edits(edits),
                 existence: existence.map(KeptExistence::from),
                 names,
@@ -396,6 +399,7 @@ fn saved_decision(it: KeptDecision, decision: Decision) -> SavedEvent {
         token: it.token,
         decision,
         hunks: it.hunks.into_iter().map(|(it, print)| (saved_hunk(it), print)).collect(),
+        theirs: saved_edits(it.theirs),
         edits: saved_edits(it.edits),
         existence: it.existence.map(Existence::from),
         names: it.names,

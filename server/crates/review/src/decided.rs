@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use text::{ChangeSet, Edit};
+use text::{Bias, ChangeSet, Edit};
 
 use crate::HunkId;
 use crate::file::{File, Left, Plan};
@@ -11,6 +11,15 @@ use crate::ledger::Decision;
 use crate::past::{Event, Part, Settled};
 use crate::pieces::{Piece, add_range, make_room, shift, shift_range, slice, without};
 use crate::presence::{Existence, Presence};
+
+/// What rejecting hunks does to the current text: one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rejection {
+    /// What the person wrote goes elsewhere.
+    pub theirs: ChangeSet,
+    /// What is the agent's gives way to what was there before.
+    pub agents: ChangeSet,
+}
 
 /// One piece that was rejected.
 #[derive(Clone, Debug)]
@@ -27,6 +36,22 @@ pub(crate) struct Decided {
     pub existence: Option<Existence>,
     /// The agent has put other text there since: it does not come back.
     pub superseded: bool,
+}
+
+impl Rejection {
+    /// Nothing happens to a text of this length in bytes.
+    pub fn nothing(len: usize) -> Rejection {
+        Rejection { theirs: ChangeSet::identity(len), agents: ChangeSet::identity(len) }
+    }
+
+    /// Both as one change.
+    pub fn whole(&self) -> ChangeSet {
+        if self.theirs.is_identity() {
+            self.agents.clone()
+        } else {
+            self.theirs.clone().compose(self.agents.clone())
+        }
+    }
 }
 
 impl Decided {
@@ -74,7 +99,7 @@ impl Decided {
 impl File {
     /// What rejecting hunks needs to happen.
     pub fn plan_reject(&self, hunks: &BTreeSet<HunkId>) -> Plan {
-        let changes = self.reject_changes(hunks);
+        let changes = self.rejection(hunks).whole();
         match &self.existence {
             Some((Existence::Added, id)) if hunks.contains(id) && changes.len_after() == 0 => {
                 Plan::Delete
@@ -87,14 +112,26 @@ impl File {
     }
 
     /// The change that takes hunks out of the current text.
-    pub fn reject_changes(&self, hunks: &BTreeSet<HunkId>) -> ChangeSet {
+    pub fn rejection(&self, hunks: &BTreeSet<HunkId>) -> Rejection {
         let len = self.current.len_bytes();
-        let mut edits = Vec::new();
+        let (mut theirs, mut rest) = (Vec::new(), Vec::new());
         for (now, left) in self.all_left(hunks) {
-            edits.push(Edit::new(now, left.text));
-            edits.extend(left.beside.into_iter().map(|(at, text)| Edit::new(at..at, text)));
+            theirs.extend(left.theirs);
+            rest.extend(left.rest.into_iter().map(|edit| (edit.range.start == now.start, edit)));
         }
-        ChangeSet::new(len, edits).unwrap_or_else(|_| ChangeSet::identity(len))
+        let Ok(theirs) = ChangeSet::new(len, theirs) else { return Rejection::nothing(len) };
+        // What goes beside a piece ends before the next one, and behind the piece's own old text.
+        let placed = |(is_first, edit): (bool, Edit)| {
+            let bias = if is_first { Bias::Right } else { Bias::Left };
+            let start = theirs.map_pos(edit.range.start, bias);
+            let end = theirs.map_pos(edit.range.end, Bias::Left).max(start);
+            Edit::new(start..end, edit.text)
+        };
+        let agents = ChangeSet::new(theirs.len_after(), rest.into_iter().map(placed).collect());
+        match agents {
+            Ok(agents) => Rejection { theirs, agents },
+            Err(_) => Rejection::nothing(len),
+        }
     }
 
     /// What rejecting hunks leaves of each of their pieces, and where those are, in order.
@@ -129,9 +166,9 @@ impl File {
             token,
             decision,
             hunks: hunks.iter().map(|id| (id.clone(), part(id))).collect(),
-            changes: match decision {
-                Decision::Accept => ChangeSet::identity(self.current.len_bytes()),
-                Decision::Reject => self.reject_changes(hunks),
+            rejection: match decision {
+                Decision::Accept => Rejection::nothing(self.current.len_bytes()),
+                Decision::Reject => self.rejection(hunks),
             },
             existence: own.map(|(kind, _)| *kind),
             names: Vec::new(),
@@ -191,13 +228,13 @@ impl File {
         piece: &Piece,
         (was, left): (Range<usize>, Left),
     ) -> (Range<usize>, String) {
-        let Left { text: kept, typed: theirs, beside, agents } = left;
+        let Left { text: kept, typed, beside, agents, .. } = left;
         let start = piece.now.start;
         self.set_base(index, &kept);
         self.set_now(index, &kept);
         for decided in &mut self.decided {
             if decided.now.start <= start && start + kept.len() <= decided.now.end {
-                for it in &theirs {
+                for it in &typed {
                     add_range(&mut decided.typed, start + it.start..start + it.end);
                 }
             }

@@ -46,6 +46,10 @@ pub(crate) struct Left {
     pub beside: Vec<(usize, String)>,
     /// What goes, without those lines.
     pub agents: String,
+    /// The person's share of it: what they wrote goes from one place to another.
+    pub theirs: Vec<Edit>,
+    /// The rest, as edits of the same text.
+    pub rest: Vec<Edit>,
 }
 
 /// A file with pending or decided changes.
@@ -222,15 +226,23 @@ impl File {
     pub fn left(&self, index: usize, piece: &Piece) -> Left {
         let new = slice(&self.current, &piece.now);
         let kept = self.kept(piece, &new);
+        let start = piece.now.start;
         let mut left = Left { text: kept.text, typed: kept.typed, ..Left::default() };
+        for (gone, old) in kept.gone {
+            let old =
+                slice(&self.base, &(piece.base.start + old.start..piece.base.start + old.end));
+            left.rest.push(Edit::new(start + gone.start..start + gone.end, old));
+        }
         let mut copied = 0;
         for lines in kept.lines {
             let written = new.get(lines.clone()).unwrap_or_default();
+            left.theirs.push(Edit::new(start + lines.start..start + lines.end, ""));
             if let Some(at) = self.line_beside(index, piece, written) {
                 left.beside.push((at, written.to_owned()));
                 left.agents.push_str(new.get(copied..lines.start).unwrap_or_default());
                 copied = lines.end;
             } else {
+                left.theirs.push(Edit::new(piece.now.end..piece.now.end, written));
                 let start = left.text.len();
                 left.text.push_str(written);
                 add_range(&mut left.typed, start..left.text.len());
@@ -238,6 +250,8 @@ impl File {
         }
         left.agents.push_str(new.get(copied..).unwrap_or_default());
         left.beside.sort_by_key(|(at, _)| *at);
+        let beside = left.beside.iter();
+        left.theirs.extend(beside.map(|(at, lines)| Edit::new(*at..*at, lines.clone())));
         left
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct Kept {
     /// Lines of theirs that have no place in it, as ranges of the new text, each with a line ending
     /// before it: they belong to the end of the line that the piece ends in.
     pub lines: Vec<Range<usize>>,
+    /// Which bytes of the new text gave way to which of the old, in order: all but what is kept.
+    pub gone: Vec<(Range<usize>, Range<usize>)>,
 }
 
 /// How a stretch that the person wrote stands to lines.
@@ -43,7 +45,8 @@ enum Shape {
 pub(crate) fn kept(old: &str, new: &str, typed: &[Range<usize>], around: Around) -> Kept {
     let written = |range: &Range<usize>| new.get(range.clone()).unwrap_or_default();
     if typed.is_empty() {
-        return Kept { text: old.to_owned(), ..Kept::default() };
+        let gone = vec![(0..new.len(), 0..old.len())];
+        return Kept { text: old.to_owned(), gone, ..Kept::default() };
     }
     let old_rope = Rope::from_str(old);
     let differs = ChangeSet::whole(&old_rope, new);
@@ -62,15 +65,16 @@ pub(crate) fn kept(old: &str, new: &str, typed: &[Range<usize>], around: Around)
     let agents = ChangeSet::whole(&old_rope, &rest);
 
     let mut kept = Kept::default();
-    let (mut gone, mut copied) = (0, 0);
+    let (mut left_out, mut passed, mut copied) = (0, 0, 0);
     for range in mine {
-        let place = place((old, &rest), &agents, range.start - gone);
-        gone += range.len();
+        let place = place((old, &rest), &agents, range.start - left_out);
+        left_out += range.len();
         match edge(old, place, shape(written(range)), around) {
             Some(at) => {
                 let at = at.max(copied);
                 kept.text.push_str(old.get(copied..at).unwrap_or_default());
-                copied = at;
+                kept.gone.push((passed..range.start, copied..at));
+                (passed, copied) = (range.end, at);
                 let start = kept.text.len();
                 kept.text.push_str(written(range));
                 add_range(&mut kept.typed, start..kept.text.len());
@@ -79,6 +83,7 @@ pub(crate) fn kept(old: &str, new: &str, typed: &[Range<usize>], around: Around)
         }
     }
     kept.text.push_str(old.get(copied..).unwrap_or_default());
+    kept.gone.push((passed..new.len(), copied..old.len()));
     kept
 }
 

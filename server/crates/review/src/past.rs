@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use text::{Bias, ChangeSet};
 
+use crate::decided::Rejection;
 use crate::file::File;
 use crate::ledger::Decision;
 use crate::pieces::slice;
@@ -55,7 +56,7 @@ pub(crate) struct Settled {
     /// The hunks.
     pub hunks: BTreeMap<HunkId, Part>,
     /// What a rejection did to the current text.
-    pub changes: ChangeSet,
+    pub rejection: Rejection,
     /// Whether the file's coming or going was decided too.
     pub existence: Option<Existence>,
     /// Names of hunks a rejection left, where it could not be told apart when it happened again.
@@ -174,7 +175,9 @@ impl Event {
         };
         match self {
             Event::Agent { changes, .. } | Event::Person(changes) => of(changes),
-            Event::Decided(settled) => of(&settled.changes),
+            Event::Decided(settled) => {
+                of(&settled.rejection.theirs) + of(&settled.rejection.agents)
+            }
             Event::Created { text, .. } => text.len(),
             Event::Deleted { .. } | Event::Existence(..) => 64,
         }
@@ -183,24 +186,26 @@ impl Event {
     /// The event after `back` happened before it, and `back` after it; `None` where both are about
     /// the same text.
     fn rebased(&self, back: &ChangeSet) -> Option<(Event, ChangeSet)> {
-        let over = |changes: &ChangeSet| {
+        let over = |changes: &ChangeSet, back: &ChangeSet| {
             Some((changes.rebase_ahead(back).ok()?, back.rebase(changes).ok()?))
         };
         match self {
             Event::Agent { changes, origin, names } => {
-                let (changes, back) = over(changes)?;
+                let (changes, back) = over(changes, back)?;
                 let moved =
                     |(at, id): &(usize, HunkId)| (back.map_pos(*at, Bias::Left), id.clone());
                 let names = names.iter().map(moved).collect();
                 Some((Event::Agent { changes, origin: origin.clone(), names }, back))
             }
             Event::Person(changes) => {
-                let (changes, back) = over(changes)?;
+                let (changes, back) = over(changes, back)?;
                 Some((Event::Person(changes), back))
             }
             Event::Decided(settled) => {
-                let (changes, back) = over(&settled.changes)?;
-                Some((Event::Decided(Settled { changes, ..settled.clone() }), back))
+                let (theirs, back) = over(&settled.rejection.theirs, back)?;
+                let (agents, back) = over(&settled.rejection.agents, &back)?;
+                let rejection = Rejection { theirs, agents };
+                Some((Event::Decided(Settled { rejection, ..settled.clone() }), back))
             }
             Event::Created { .. } | Event::Deleted { .. } | Event::Existence(..) => None,
         }
@@ -248,7 +253,7 @@ impl File {
         let (mut later, back) = match settled.decision {
             Decision::Accept => (later.to_vec(), ChangeSet::identity(self.current.len_bytes())),
             Decision::Reject => {
-                let mut back = settled.changes.invert(&file.current);
+                let mut back = settled.rejection.whole().invert(&file.current);
                 let mut moved = Vec::with_capacity(later.len());
                 for event in later {
                     let Some((event, rest)) = event.rebased(&back) else {
@@ -335,7 +340,7 @@ impl File {
                 });
             }
             Event::Person(changes) if fits(changes) => drop(self.enter_person(changes)),
-            Event::Decided(settled) if fits(&settled.changes) => {
+            Event::Decided(settled) if fits(&settled.rejection.theirs) => {
                 self.replay_decision(settled, hunks);
             }
             Event::Agent { .. } | Event::Person(_) | Event::Decided(_) => {}
@@ -383,16 +388,17 @@ impl File {
             }
             Decision::Reject
                 if ids.len() == settled.hunks.len()
-                    && self.reject_changes(&ids) == settled.changes =>
+                    && self.rejection(&ids) == settled.rejection =>
             {
                 self.enter_decision(&ids, Decision::Reject, settled.token);
             }
             Decision::Reject => {
                 // It cannot be told apart any more; what it did to the text was done all the same.
                 let origin = settled.origin();
-                let changes = settled.changes.clone();
+                let Rejection { theirs, agents } = &settled.rejection;
+                self.enter_person(theirs);
                 self.renaming(&mut settled.names, hunks, |file, names| {
-                    file.enter_agent(&changes, &origin, names);
+                    file.enter_agent(agents, &origin, names);
                 });
                 if self.existence.as_ref().is_some_and(|(_, id)| ids.contains(id)) {
                     self.existence = None;

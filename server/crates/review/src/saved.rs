@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use text::{ChangeSet, Edit, Rope};
 
+use crate::decided::Rejection;
 use crate::file::File;
 use crate::ledger::{Decision, Ledger};
 use crate::moves::{DecidedMove, Move};
@@ -105,6 +106,9 @@ pub enum SavedEvent {
         token: Option<u64>,
         decision: Decision,
         hunks: Vec<(SavedHunk, u64)>,
+        /// What went from one place to another of what the person wrote.
+        theirs: Vec<SavedEdit>,
+        /// The rest, after that.
         edits: Vec<SavedEdit>,
         existence: Option<Existence>,
         names: Vec<(usize, HunkId)>,
@@ -301,7 +305,8 @@ fn saved_event(event: &Event) -> SavedEvent {
             token: it.token,
             decision: it.decision,
             hunks: it.hunks.iter().map(saved_part).collect(),
-            edits: saved_edits(&it.changes),
+            theirs: saved_edits(&it.rejection.theirs),
+            edits: saved_edits(&it.rejection.agents),
             existence: it.existence,
             names: it.names.clone(),
         },
@@ -349,12 +354,14 @@ fn restored_event(current: &Rope, event: SavedEvent) -> Option<Event> {
         SavedEvent::Created { text, origin, names } => Event::Created { text, origin, names },
         SavedEvent::Deleted { origin, names } => Event::Deleted { origin, names },
         SavedEvent::Person { edits } => Event::Person(restored_changes(current, edits)?),
-        SavedEvent::Decided { token, decision, hunks, edits, existence, names } => {
+        SavedEvent::Decided { token, decision, hunks, theirs, edits, existence, names } => {
+            let theirs = restored_changes(current, theirs)?;
+            let agents = restored_changes(&theirs.apply(current), edits)?;
             Event::Decided(Settled {
                 token,
                 decision,
                 hunks: hunks.into_iter().map(restored_part).collect(),
-                changes: restored_changes(current, edits)?,
+                rejection: Rejection { theirs, agents },
                 existence,
                 names,
             })

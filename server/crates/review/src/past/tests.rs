@@ -299,6 +299,21 @@ fn hunks_on_one_line_are_taken_back_one_by_one() {
 }
 
 #[test]
+fn lines_that_a_rejection_put_beside_stay_the_persons_whatever_is_taken_back_before_it() {
+    let mut desk = story("f()\n", &[("f", "g")]);
+    let first = desk.decide_all(Decision::Reject);
+    desk.agent("()", "(\n  x,\n)");
+    desk.types_at(8..8, "# mine\n");
+    desk.decide_all(Decision::Reject);
+    assert_eq!(desk.text, "f()\n# mine\n");
+    desk.undo(first);
+    assert_eq!(desk.text, "g()\n# mine\n");
+    check_base(&desk, "f()\n# mine\n");
+    desk.decide_all(Decision::Reject);
+    assert_eq!(desk.text, "f()\n# mine\n");
+}
+
+#[test]
 fn a_long_past_is_shortened_and_never_wrong() {
     let mut desk = story("one\ntwo\nthree\n", &[("two", "TWO")]);
     let token = desk.decide_all(Decision::Reject);
