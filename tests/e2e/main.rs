@@ -50,6 +50,7 @@ mod scenarios;
 mod search;
 mod servers;
 mod sessions;
+mod shells;
 mod sync;
 mod terminals;
 mod tidy;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::editor::{Editor, Start};
 use crate::model::{Model, Step};
+use crate::shells::installed;
 use crate::workspace::{PATIENCE, Workspace, processes, until};
 
 /// Five times what is promised.
@@ -48,26 +49,38 @@ fn a_stop_interrupts_commands_servers_and_terminals_alike() {
 #[test]
 fn each_shell_gives_its_output_whole_and_nothing_of_its_prompt() {
     let noise = "printf '\\033]0;title\\007\\033[?2004hNOISE'; PS1='NOISE> '; PROMPT='NOISE %~ '; RPROMPT=NOISE\n";
-    let path = std::env::var("PATH").unwrap_or_default();
-    let is_there =
-        |name: &&str| path.split(':').any(|it| std::path::Path::new(it).join(name).is_file());
-    let shells = ["bash", "sh", "dash", "zsh", "fish", "nu", "pwsh"];
-    let installed: Vec<&str> = shells.into_iter().filter(is_there).collect();
-    assert!(installed.contains(&"sh"));
-    for shell in installed {
+    let fish = "printf NOISE; function fish_prompt; printf 'NOISE> '; end\n";
+    let start_files: [(&str, &str, &[&str]); 3] = [
+        (
+            "home",
+            noise,
+            &[".profile", ".bashrc", ".bash_profile", ".zshrc", ".zshenv", ".zprofile"],
+        ),
+        ("config/fish", fish, &["config.fish"]),
+        ("config/nushell", "print NOISE\n", &["env.nu", "config.nu", "login.nu"]),
+    ];
+    for shell in installed(&["bash", "sh", "dash", "zsh", "fish", "nu", "pwsh"]) {
         let workspace = Workspace::new(&[]);
-        for file in [".profile", ".bashrc", ".bash_profile", ".zshrc", ".zshenv", ".zprofile"] {
-            let text = if shell == "zsh" || !file.starts_with(".z") { noise } else { "" };
-            std::fs::write(workspace.beside("home").join(file), text).unwrap();
+        for (folder, text, files) in start_files {
+            let folder = workspace.beside(folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            for file in files {
+                std::fs::write(folder.join(file), text).unwrap();
+            }
         }
         let mut settings = automatic();
         settings["shell"] = json!({ "program": shell });
-        let editor = Start::new(&workspace).settings(&settings).env("PATH", &path).start();
+        let editor = Start::new(&workspace).settings(&settings).start();
         let session = editor.session();
         let bash = |command: &str| session.tool("Bash", json!({ "command": command })).ok();
-        let text = bash("echo first; printf last");
+        // Nushell shows what its last command made, and has a `seq` of its own.
+        let [two_lines, many_lines] = match shell {
+            "nu" => ["print first; print -n last", "^seq 1 1000000"],
+            _ => ["echo first; printf last", "seq 1 1000000"],
+        };
+        let text = bash(two_lines);
         assert!(text.starts_with("first\nlast"), "{shell}: {text}");
-        let text = bash("seq 1 1000000");
+        let text = bash(many_lines);
         assert!(
             text.starts_with("1\n2\n") && text.contains("\n999999\n1000000"),
             "{shell}: {text}"
@@ -75,7 +88,7 @@ fn each_shell_gives_its_output_whole_and_nothing_of_its_prompt() {
         let page = json!({ "sessionId": session.id, "jobId": "term-2", "offset": 0, "limit": 1 });
         let all = editor.request("copydesk/job/read", page);
         assert_eq!(all["total"], 6_888_896, "{shell}: {all}");
-        for text in [text, bash("true")] {
+        for text in [text, bash("cd .")] {
             assert!(!text.contains("NOISE") && !text.contains('\u{1b}'), "{shell}: {text}");
         }
     }

@@ -87,6 +87,7 @@ pub fn not_started(cx: &Cx, err: SpawnError) -> Result<Output, Failure> {
         | SpawnError::DirectoryMissing(_)
         | SpawnError::TooManyJobs(_)
         | SpawnError::Os(_)
+        | SpawnError::NoRoom(..)
         | SpawnError::Closed
         | SpawnError::Supervisor(_) => Err(Failure::new(text)),
     }

@@ -30,6 +30,7 @@ mod render;
 mod run;
 mod sandbox;
 mod screen;
+mod script_file;
 mod secret_prompt;
 mod shell;
 mod signals;
@@ -57,7 +58,7 @@ pub use readiness::{LocalUrl, Readiness, Wanted};
 pub use rustix::process::Signal;
 pub use sandbox::{Grant, Sandbox, sandbox_support};
 pub use screen::{MAX_COLS, MAX_HISTORY, MAX_ROWS, ScreenText};
-pub use shell::{Grammar, Shell, exit_is_error, promotable, wrap_for_cwd};
+pub use shell::{Grammar, Script, Shell, exit_is_error, promotable, wrap_for_cwd};
 pub use supervise::supervise_main;
 pub use supervisor::{
     Exit, Process, ProcessGroup, Signalled, Spawn, SpawnError, Stdio, Supervisor,

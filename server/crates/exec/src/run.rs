@@ -24,6 +24,7 @@ use crate::live::Live;
 use crate::pty::{Pty, PtySize};
 use crate::sandbox::Sandbox;
 use crate::screen::Screen;
+use crate::script_file::ScriptFile;
 use crate::supervisor::{Exit, Process, ProcessGroup, Signalled, lock};
 use crate::terminals::secret;
 
@@ -271,6 +272,8 @@ pub(crate) struct Start {
     pub origin: Origin,
     pub log: PathBuf,
     pub cwd_report: PathBuf,
+    /// Goes when the command has ended.
+    pub script: Option<ScriptFile>,
     pub sandbox: Option<Sandbox>,
     pub deadline: Option<Duration>,
     pub job: Option<JobId>,
@@ -346,6 +349,7 @@ pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> 
         kill_at: None,
         confirm_by: None,
         settle_by: None,
+        _script: start.script,
     };
     tokio::spawn(driver.drive(process, queue));
     Ok(run)
@@ -395,6 +399,8 @@ struct Driver {
     confirm_by: Option<Instant>,
     /// When to stop reading output after an end.
     settle_by: Option<Instant>,
+    /// Kept for as long as the shell may read it.
+    _script: Option<ScriptFile>,
 }
 
 impl Driver {

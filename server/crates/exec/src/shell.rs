@@ -16,6 +16,19 @@ pub struct Shell {
     pub program: PathBuf,
 }
 
+/// A script on its way to a shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Script<'a> {
+    /// As an argument.
+    Given(&'a str),
+    /// In a file, for one longer than [`LONGEST_ARGUMENT`].
+    InFile(&'a Path),
+}
+
+/// Bytes of a script that goes as an argument, of which the system takes 128 KiB; quoted it may be
+/// twice as long.
+pub const LONGEST_ARGUMENT: usize = 60_000;
+
 /// How the scripts of a shell are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grammar {
@@ -61,12 +74,34 @@ impl Shell {
         }
     }
 
-    /// The arguments that run `script`, without the person's interactive configuration.
-    pub fn argv(&self, script: &str) -> Vec<OsString> {
-        let options: &[&str] = match self.kind() {
-            Kind::Posix | Kind::Unknown => &["-c"],
-            Kind::Fish => &["--no-config", "-c"],
-            Kind::PowerShell => &["-NoLogo", "-NoProfile", "-NonInteractive", "-Command"],
+    /// The arguments that run `script`, without the person's configuration of the shell.
+    pub fn argv(&self, script: Script<'_>) -> Vec<OsString> {
+        let inline = match (self.kind(), script) {
+            (_, Script::Given(script)) => script.to_owned(),
+            (Kind::Posix, Script::InFile(file)) => {
+                let mut argv = self.with_options(&format!("{}; eval \"$__script\"", load(file)));
+                // `$0` as it is without words after the script.
+                argv.push(self.program.clone().into());
+                return argv;
+            }
+            (Kind::Fish, Script::InFile(file)) => load_in_fish(file) + "eval $__script",
+            (Kind::PowerShell, Script::InFile(file)) => {
+                format!(". ([scriptblock]::Create({}))", read_in_powershell(file))
+            }
+            (Kind::Unknown, Script::InFile(file)) => {
+                return vec![self.program.clone().into(), file.into()];
+            }
+        };
+        self.with_options(&inline)
+    }
+
+    fn with_options(&self, script: &str) -> Vec<OsString> {
+        let options: &[&str] = match (self.kind(), self.name()) {
+            // Otherwise it reads `.zshenv` for every script.
+            (Kind::Posix, Some("zsh")) => &["-f", "-c"],
+            (Kind::Posix | Kind::Unknown, _) => &["-c"],
+            (Kind::Fish, _) => &["--no-config", "-c"],
+            (Kind::PowerShell, _) => &["-NoLogo", "-NoProfile", "-NonInteractive", "-Command"],
         };
         let mut argv: Vec<OsString> = vec![self.program.clone().into()];
         argv.extend(options.iter().map(Into::into));
@@ -74,8 +109,12 @@ impl Shell {
         argv
     }
 
+    fn name(&self) -> Option<&str> {
+        self.program.file_name().and_then(OsStr::to_str)
+    }
+
     fn kind(&self) -> Kind {
-        match self.program.file_name().and_then(OsStr::to_str) {
+        match self.name() {
             Some("sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "mksh") => Kind::Posix,
             Some("fish") => Kind::Fish,
             Some("pwsh" | "powershell") => Kind::PowerShell,
@@ -87,41 +126,71 @@ impl Shell {
 /// The arguments that run `script` and then leave the shell's directory in the file `report`,
 /// without a trace in its output, exit code or positional parameters. A script that replaces its
 /// exit trap or its shell reports nothing.
-pub fn wrap_for_cwd(shell: &Shell, script: &str, report: &Path) -> Vec<OsString> {
+pub fn wrap_for_cwd(shell: &Shell, script: Script<'_>, report: &Path) -> Vec<OsString> {
     let report = report.to_string_lossy();
     match shell.kind() {
         Kind::Posix => {
             // `>|` holds under noclobber, `command` passes over functions. The script is evaluated
             // so that the lines its errors name are its own.
             let trap = format!("command pwd -P 2>/dev/null >|{}", quote(&report));
-            let wrapped =
-                format!("trap {} EXIT; __script=$1; shift; eval \"$__script\"", quote(&trap));
-            let mut argv = shell.argv(&wrapped);
+            let take = match script {
+                Script::Given(_) => "__script=$1; shift".to_owned(),
+                Script::InFile(file) => load(file),
+            };
+            let wrapped = format!("trap {} EXIT; {take}; eval \"$__script\"", quote(&trap));
+            let mut argv = shell.with_options(&wrapped);
             argv.push(shell.program.file_name().unwrap_or_else(|| OsStr::new("sh")).to_owned());
-            argv.push(script.into());
+            if let Script::Given(script) = script {
+                argv.push(script.into());
+            }
             argv
         }
         Kind::Fish => {
+            let take = match script {
+                Script::Given(_) => "set -l __script $argv[1]; set -e argv[1]; ".to_owned(),
+                Script::InFile(file) => load_in_fish(file),
+            };
             let wrapped = format!(
-                "function __report --on-event fish_exit; builtin pwd -P 2>/dev/null >{}; end; eval $argv[1]",
+                "function __report --on-event fish_exit; builtin pwd -P 2>/dev/null >{}; end; \
+                 {take}eval $__script",
                 quote_for_fish(&report)
             );
-            let mut argv = shell.argv(&wrapped);
-            argv.push(script.into());
+            let mut argv = shell.with_options(&wrapped);
+            if let Script::Given(script) = script {
+                argv.push(script.into());
+            }
             argv
         }
         Kind::PowerShell => {
+            let text = match script {
+                Script::Given(script) => quote_for_powershell(script),
+                Script::InFile(file) => read_in_powershell(file),
+            };
             let wrapped = format!(
-                "try {{ . ([scriptblock]::Create({})); $__ok = $? }} finally {{ \
+                "try {{ . ([scriptblock]::Create({text})); $__ok = $? }} finally {{ \
                  [IO.File]::WriteAllText({}, (Get-Location -PSProvider FileSystem).ProviderPath + \"`n\") }}; \
                  if ($LASTEXITCODE) {{ exit $LASTEXITCODE }}; if (-not $__ok) {{ exit 1 }}",
-                quote_for_powershell(script),
                 quote_for_powershell(&report)
             );
-            shell.argv(&wrapped)
+            shell.with_options(&wrapped)
         }
         Kind::Unknown => shell.argv(script),
     }
+}
+
+/// Takes the script out of its file. What stands at its end is kept, newlines too.
+fn load(file: &Path) -> String {
+    let file = quote(&file.to_string_lossy());
+    format!("__script=$(command cat {file} && echo .) || exit 126; __script=${{__script%.}}")
+}
+
+fn load_in_fish(file: &Path) -> String {
+    let file = quote_for_fish(&file.to_string_lossy());
+    format!("test -r {file}; or exit 126; set -l __script (command cat {file} | string collect); ")
+}
+
+fn read_in_powershell(file: &Path) -> String {
+    format!("[IO.File]::ReadAllText({})", quote_for_powershell(&file.to_string_lossy()))
 }
 
 /// Whether a command that takes long may go on as a job. Sleeps and quick git commands may not:

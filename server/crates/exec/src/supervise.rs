@@ -349,7 +349,12 @@ fn launch(request: &SpawnRequest) -> Result<(i32, Vec<OwnedFd>), Failure> {
 }
 
 fn os(error: io::Error) -> Failure {
-    Failure::Os(error.to_string())
+    Failure::Os(match error.kind() {
+        io::ErrorKind::ArgumentListTooLong => {
+            "its arguments and environment are longer than the system takes".to_owned()
+        }
+        _ => error.to_string(),
+    })
 }
 
 fn is_directory(path: &OsStr) -> bool {

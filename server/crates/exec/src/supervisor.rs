@@ -98,6 +98,11 @@ pub enum SpawnError {
     TooManyJobs(usize),
     #[error("the process could not be started: {0}")]
     Os(String),
+    /// Bytes of the script.
+    #[error(
+        "a command of {0} bytes goes to its shell by way of a file, which cannot be written: {1}"
+    )]
+    NoRoom(usize, io::Error),
     #[error("it cannot be confined to a sandbox here: {0}")]
     NoSandbox(String),
     #[error("the session has ended")]

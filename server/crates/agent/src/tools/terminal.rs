@@ -6,7 +6,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use exec::{Came, Command, Exit, InputError, JobId, JobKilled, Status, Stdio, Typed, Until, View};
+use exec::{
+    Came, Command, Exit, Grammar, InputError, JobId, JobKilled, Status, Stdio, Typed, Until, View,
+};
 use protocol::acp::{Notice, NoticeSeverity, SessionUpdate, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -165,8 +167,12 @@ impl Terminal {
             None => place.current_folder(),
             Some(cwd) => place.folder(cwd)?,
         };
-        // A shell replaces itself.
-        let script = if script.is_empty() { "exec \"${SHELL:-sh}\"" } else { script };
+        let script = match (script, place.grammar) {
+            // A shell replaces itself.
+            ("", Grammar::Posix) => "exec \"${SHELL:-sh}\"",
+            ("", Grammar::Other) => "sh -c 'exec \"${SHELL:-sh}\"'",
+            (script, Grammar::Posix | Grammar::Other) => script,
+        };
         let ready = Ready::default();
         Ok(Launch { job: String::new(), script: script.to_owned(), cwd, ready })
     }

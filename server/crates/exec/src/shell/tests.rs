@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::{Grammar, Shell, exit_is_error, promotable, wrap_for_cwd};
+use super::{Grammar, Script, Shell, exit_is_error, promotable, wrap_for_cwd};
 use crate::Exit;
 
 #[track_caller]
@@ -54,23 +54,38 @@ fn case_18_one_of_grep_is_an_answer() {
 
 fn wrapped(program: &str, script: &str) -> Vec<String> {
     let shell = Shell { program: program.into() };
-    let argv = wrap_for_cwd(&shell, script, Path::new("/it's"));
+    let argv = wrap_for_cwd(&shell, Script::Given(script), Path::new("/it's"));
     argv.into_iter().map(|it| it.into_string().unwrap()).collect()
+}
+
+fn strings<const N: usize>(words: [&str; N]) -> [String; N] {
+    words.map(str::to_owned)
 }
 
 #[test]
 fn each_shell_is_spoken_to_in_its_own_words() {
     let zsh = wrapped("/usr/bin/zsh", "ls");
-    assert_eq!((zsh[1].as_str(), &zsh[3..]), ("-c", &["zsh".to_owned(), "ls".to_owned()][..]));
-    assert!(zsh[2].contains("command pwd -P"), "{zsh:?}");
+    assert_eq!((&zsh[1..3], &zsh[4..]), (&strings(["-f", "-c"])[..], &strings(["zsh", "ls"])[..]));
+    assert!(zsh[3].contains("command pwd -P"), "{zsh:?}");
     let fish = wrapped("/usr/bin/fish", "ls");
-    assert_eq!((&fish[1..3], fish[4].as_str()), (&["--no-config".into(), "-c".into()][..], "ls"));
+    assert_eq!((&fish[1..3], fish[4].as_str()), (&strings(["--no-config", "-c"])[..], "ls"));
     assert!(fish[3].contains(r"pwd -P 2>/dev/null >'/it\'s'"), "{fish:?}");
     let pwsh = wrapped("pwsh", "echo 'a' \u{2019}");
     assert!(pwsh.contains(&"-NonInteractive".to_owned()), "{pwsh:?}");
     assert!(pwsh[5].contains("Create('echo ''a'' \u{2019}\u{2019}')"), "{pwsh:?}");
     assert!(pwsh[5].contains("WriteAllText('/it''s'"), "{pwsh:?}");
     assert_eq!(wrapped("/usr/bin/nu", "ls"), ["/usr/bin/nu", "-c", "ls"]);
+}
+
+#[test]
+fn a_long_script_is_read_from_its_file() {
+    let argv = |program: &str| {
+        let shell = Shell { program: program.into() };
+        let argv = wrap_for_cwd(&shell, Script::InFile(Path::new("/a b")), Path::new("/cwd"));
+        argv.into_iter().map(|it| it.into_string().unwrap()).collect::<Vec<_>>()
+    };
+    assert!(argv("pwsh")[5].contains("Create([IO.File]::ReadAllText('/a b'))"));
+    assert_eq!(argv("nu"), ["nu", "/a b"]);
 }
 
 #[test]

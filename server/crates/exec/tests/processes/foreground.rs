@@ -272,8 +272,5 @@ async fn what_cannot_start_says_why() {
     command.shell.program = "no-such-shell".into();
     let error = session.jobs.run(command, &cancel).await.unwrap_err();
     assert!(matches!(error, SpawnError::ProgramNotFound(_)), "{error}");
-    let command = session.command(&format!("true {}", "x".repeat(3 << 20)));
-    let error = session.jobs.run(command, &cancel).await.unwrap_err();
-    assert!(matches!(error, SpawnError::Os(_)), "{error}");
     assert_eq!(session.run("echo still here").await.output.text, "still here\n");
 }

@@ -33,12 +33,27 @@ async fn a_heredoc_of_2000_lines_arrives_whole() {
 }
 
 #[tokio::test]
-async fn a_script_longer_than_the_system_takes_is_refused_and_the_next_one_runs() {
+async fn arguments_longer_than_the_system_takes_are_refused_and_the_next_command_runs() {
     let session = Session::new();
-    let long = format!("true {}", "x".repeat(4 << 20));
-    let error = within(session.jobs.run(session.command(&long), &CancellationToken::new())).await;
-    assert!(matches!(error, Err(SpawnError::Os(_))), "{error:?}");
+    let mut command = session.command("true");
+    command.env.push(("LONG".into(), "x".repeat(4 << 20).into()));
+    let error = within(session.jobs.run(command, &CancellationToken::new())).await.unwrap_err();
+    assert!(error.to_string().contains("longer than the system takes"), "{error}");
     check_code(&session.run("true").await.ended, 0);
+}
+
+#[tokio::test]
+async fn a_long_script_without_a_place_for_its_file_is_not_run() {
+    let session = Session::new();
+    #[expect(clippy::disallowed_methods, reason = "tests set the scene")]
+    std::fs::write(session.path("jobs"), "a file").unwrap();
+    let long = format!("echo never # {}", "x".repeat(200_000));
+    let error = within(session.jobs.run(session.command(&long), &CancellationToken::new())).await;
+    let said = error.unwrap_err().to_string();
+    assert!(
+        said.contains("a command of 200013 bytes") && said.contains("Not a directory"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -51,6 +66,7 @@ async fn nul_characters_are_refused_wherever_they_stand() {
         assert!(result.is_err(), "{result:?}");
     };
     refused(|it| it.script = "echo a\0b".to_owned()).await;
+    refused(|it| it.script = format!("echo a\0b # {}", "x".repeat(200_000))).await;
     refused(|it| it.cwd = "/tmp/a\0b".into()).await;
     refused(|it| it.env.push(("A".into(), "a\0b".into()))).await;
     check_code(&session.run("true").await.ended, 0);

@@ -1,8 +1,8 @@
 //! The shells that are installed, each with a script of its own grammar.
 
-use exec::{Ended, Exit, Shell};
+use exec::{Command, Ended, Exit, Grammar, Grant, Sandbox, Shell, Stdio};
 
-use crate::support::{Session, create_folder, real_path};
+use crate::support::{Session, create_folder, eventually, names, real_path};
 
 /// Those of the known shells that this machine has; bash or sh at least.
 fn installed() -> Vec<Shell> {
@@ -39,6 +39,65 @@ async fn each_runs_scripts_of_many_lines_as_jobs_too() {
         assert_eq!(ran.output.text, "one\ntwo\n");
         let job = session.jobs.start(command).await.unwrap();
         assert_eq!(session.read(&job, exec::Wait::Exit).await.text, "one\ntwo\n");
+    }
+}
+
+#[tokio::test]
+async fn a_script_of_any_length_runs_as_a_short_one_does() {
+    let session = Session::new();
+    create_folder(&session.path("sub"));
+    let filler = "# It's a line of \"words\" that $says (nothing)\n".repeat(20_000);
+    for shell in installed() {
+        let name = shell.program.display().to_string();
+        let words = match shell.grammar() {
+            Grammar::Posix => "echo \"$0 $#\"",
+            Grammar::Other if name.ends_with("/fish") => "echo (status filename) (count $argv)",
+            Grammar::Other => "echo words",
+        };
+        let begin = format!("{words}\ncat\ncd sub\n");
+        let end = "echo said\nexit 3\n\n";
+        let command = |script: String| {
+            let mut command = session.command(&script);
+            command.shell = shell.clone();
+            command
+        };
+        let (short, long) = (format!("{begin}{end}"), format!("{begin}{filler}{end}"));
+        let told = session.run_command(command(short.clone())).await;
+        let ran = session.run_command(command(long.clone())).await;
+        assert!(told.output.text.ends_with("said\n"), "{name}: {}", told.output.text);
+        assert_eq!(ran.output.text, told.output.text, "{name}");
+        assert_eq!((ran.ended, ran.cwd), (told.ended, told.cwd), "{name}");
+        for stdio in [Stdio::Output, Stdio::Pty { cols: 80, rows: 24 }] {
+            let mut news = Vec::new();
+            for script in [&short, &long] {
+                let script = script.replacen("cat\n", "true\n", 1);
+                let job = session.jobs.start(Command { stdio, ..command(script) }).await.unwrap();
+                let read = session.read(&job, exec::Wait::Exit).await;
+                news.push((read.text, read.exit));
+            }
+            assert_eq!(news[0], news[1], "{name}, {stdio:?}");
+            assert_eq!(news[1].1, Some(Exit::Code(3)), "{name}, {stdio:?}");
+        }
+    }
+    let jobs = session.path("jobs");
+    eventually("the files to be gone", || names(&jobs).all(|it| !it.ends_with(".script"))).await;
+}
+
+#[tokio::test]
+async fn a_heredoc_of_any_length_arrives_whole_in_a_sandbox_too() {
+    let session = Session::new();
+    let lines: String = (0..20_000).map(|n| format!("line {n} '\"$x`\\\n")).collect();
+    let confined = Sandbox {
+        writable: vec![session.folder.path().into(), std::env::temp_dir().into()],
+        hidden: Vec::new(),
+        attributes: Grant::Allowed,
+        network: Grant::Denied,
+    };
+    for sandbox in [None, Some(confined)] {
+        let script = format!("cat > copy <<'EOF'\n{lines}EOF\nwc -l < copy");
+        let ran = session.run_command(Command { sandbox, ..session.command(&script) }).await;
+        assert_eq!(ran.output.text.trim(), "20000");
+        assert_eq!(crate::support::read(&session.path("copy")), lines);
     }
 }
 

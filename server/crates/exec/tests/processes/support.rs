@@ -154,3 +154,10 @@ pub fn create_folder(path: &Path) {
 pub fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap()
 }
+
+/// What a folder holds; nothing when there is none.
+#[expect(clippy::disallowed_methods, reason = "tests look at files from outside")]
+pub fn names(folder: &Path) -> impl Iterator<Item = String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
+}
