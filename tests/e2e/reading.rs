@@ -330,6 +330,54 @@ fn cells_are_read_as_the_editor_shows_them() {
 }
 
 #[test]
+fn a_long_cell_is_read_in_parts_and_edited_after_the_last() {
+    let long: String = (0..30_000).map(|at| format!("x = {at}\n")).collect();
+    let cells = json!([
+        { "cell_type": "code", "id": "big", "metadata": {}, "execution_count": null, "source": long, "outputs": [] },
+        { "cell_type": "code", "id": "two", "metadata": {}, "execution_count": null, "source": "1", "outputs": [] },
+    ]);
+    let whole = json!({ "cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
+    let whole = serde_json::to_string_pretty(&whole).unwrap();
+    let files = [("n.ipynb", whole.as_str()), ("m.ipynb", &whole), ("a#b.ipynb", "no notebook")];
+    let workspace = Workspace::new(&files);
+    let part = |file: &str, part: usize| {
+        Step::call("Read", json!({ "file_path": format!("{file}#big"), "offset": part }))
+    };
+    let edit = |file: &str| {
+        let edit = json!({ "notebook_path": file, "cell_id": "big", "new_source": "x = 0" });
+        Step::call("NotebookEdit", edit)
+    };
+    let mut steps: Vec<Step> = (1..=6).map(|at| part("n.ipynb", at)).collect();
+    steps.extend([edit("n.ipynb"), part("m.ipynb", 6), edit("m.ipynb"), Step::text("done")]);
+    let model = Model::new(steps);
+    let editor = Editor::open(&workspace, &model.settings_with(&json!({ "mode": "edit" })));
+    let session = editor.session();
+    let told = |input: Value| session.tool("Read", input).ok();
+    let first = told(json!({ "file_path": "n.ipynb" }));
+    let next = "[part 1 of 6 of this cell; next file_path \"n.ipynb#big\", offset 2]\n";
+    assert!(first.contains(next) && first.ends_with("[cells 1-2 of 2]"), "{}", first.len());
+    let mut read = first[first.find("x = 0\n").unwrap()..first.find("\n[part").unwrap()].to_owned();
+    for part in 2..=6 {
+        let told = told(json!({ "file_path": "n.ipynb#big", "offset": part }));
+        let start = told.find(") ---\n").unwrap() + ") ---\n".len();
+        read.push_str(&told[start..told.find("\n[part").unwrap()]);
+        let is_last = told.contains("[part 6 of 6 of this cell]\n[cells 1-1 of 2]");
+        assert_eq!(is_last, part == 6, "{part}");
+    }
+    assert!(read == long, "{} of {}", read.len(), long.len());
+    let last = told(json!({ "file_path": "n.ipynb#two", "offset": -1 }));
+    assert!(last.contains("\n1\n[cells 2-2 of 2]"), "{last}");
+    let input = |path: &str, offset: i64| json!({ "file_path": path, "offset": offset });
+    refused(&editor, input("n.ipynb#two", 2), "The cell has 1 part; there is no part number 2");
+    refused(&editor, input("n.ipynb#three", 1), "no cell \"three\". Its cells are big, two.");
+    refused(&editor, input("o.ipynb#two", 1), "o.ipynb#two does not exist");
+    assert!(told(json!({ "file_path": "a#b.ipynb" })).contains("no notebook"));
+    assert_eq!(editor.session().prompt("shorten it"), "end_turn");
+    assert!(!workspace.read("n.ipynb").contains("x = 1"), "{:?}", model.results());
+    assert_eq!(workspace.read("m.ipynb"), whole);
+}
+
+#[test]
 fn a_huge_log_is_read_from_both_ends_without_being_held() {
     let workspace = Workspace::new(&[]);
     let mut file = std::fs::File::create(workspace.path("huge.log")).unwrap();
@@ -402,8 +450,15 @@ fn a_file_whose_name_is_no_text_is_read_as_it_is_shown() {
     assert!(told.contains("can be read but not changed"), "{told}");
     assert_eq!(std::fs::read(odd(b"inv\xFFname.txt")).unwrap(), b"one\n");
     assert!(!workspace.path(name).exists());
-    refused(&editor, json!({ "file_path": "x\u{FFFD}" }), "2 files are shown as x\u{FFFD}");
+    refused(
+        &editor,
+        json!({ "file_path": "x\u{FFFD}" }),
+        "x\u{FFFD} does not exist: 2 files are shown as it is",
+    );
     refused(&editor, json!({ "file_path": "inv\u{FFFD}name.tx" }), "did you mean");
+    let rules = json!({ "mode": "edit", "permissions": { "deny": ["Read(/x*)"] } });
+    let editor = Editor::open(&workspace, &rules);
+    refused(&editor, json!({ "file_path": "x\u{FFFD}" }), "denied by the rule");
 }
 
 #[test]

@@ -64,15 +64,6 @@ impl Place {
             Location::Disk(_) | Location::Virtual(_) => None,
         };
         let location = location.unwrap_or(resolved.location);
-        if let Location::Disk(path) = &location
-            && let alike @ 2.. = vfs::shown_alike(path).len()
-            && !self.vfs.exists(&location)
-        {
-            return Err(Failure::new(format!(
-                "{alike} files are shown as {input}: their names are no valid text, so none of them can be named. Rename \
-                 them first with a command that matches them, such as `mv`."
-            )));
-        }
         let named = vfs::normalize(&self.cwd.join(input));
         let real = match &location {
             // What was named and what it leads to are both judged.

@@ -70,6 +70,11 @@ impl Encoding {
         }
     }
 
+    /// Whether a character has several bytes at the least, so that bytes of other characters may stand in it.
+    pub(crate) fn is_wide(self) -> bool {
+        1 < self.unit()
+    }
+
     /// Whether a line of a file in this encoding means the same wherever it stands. Not so for ISO-2022-JP.
     pub(crate) fn is_stateless(self) -> bool {
         match self {
@@ -196,6 +201,8 @@ fn wide_without_bom(bytes: &[u8], head: &[u8]) -> Option<Encoding> {
     };
     // A guess must decode cleanly to text, or the file is binary.
     let text = guess.decode(bytes);
+    // The beginning of a file may end in the middle of a character.
+    let text = text.strip_suffix(char::REPLACEMENT_CHARACTER).unwrap_or(&text);
     let clean = !text
         .chars()
         .any(|c| c == '\u{FFFD}' || (c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}')));

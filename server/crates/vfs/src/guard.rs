@@ -33,8 +33,19 @@ const SECRET_PATHS: &[&str] = &[
     "copydesk/secrets.toml",
 ];
 /// Folders in which everything is secret.
-const SECRET_FOLDERS: &[&str] =
-    &[".gnupg/private-keys-v1.d", ".aws/credentials", ".gcp/credentials", "copydesk/secrets"];
+const SECRET_FOLDERS: &[&str] = &[
+    ".gnupg/private-keys-v1.d",
+    ".aws/credentials",
+    ".aws/sso/cache",
+    ".aws/cli/cache",
+    ".gcp/credentials",
+    "gcloud/legacy_credentials",
+    "copydesk/secrets",
+];
+/// Where private keys lie under any name, and what else is there.
+const KEYS: &str = ".ssh";
+const BESIDE_KEYS: &[&str] =
+    &["config", "known_hosts", "authorized_keys", "authorized_principals", "allowed_signers", "rc"];
 const TEMPLATE_SUFFIXES: &[&str] = &[".example", ".sample", ".template"];
 
 /// Whether `path` names secrets: environment files, private keys, stored credentials. Public keys and templates do not.
@@ -63,7 +74,7 @@ fn may_be_sensitive(path: &[u8]) -> bool {
                 let first = folder.split('/').next().unwrap_or_default();
                 part.eq_ignore_ascii_case(first.as_bytes())
             };
-            SECRET_FOLDERS.iter().any(is_first)
+            SECRET_FOLDERS.iter().any(is_first) || part.eq_ignore_ascii_case(KEYS.as_bytes())
         })
 }
 
@@ -79,6 +90,7 @@ fn names_secrets(path: &Path) -> bool {
         return false;
     }
     is_env_file(name)
+        || is_key(&whole)
         || SECRET_FILES.contains(&name)
         || SECRET_NAMES.iter().any(|secret| is_variant(name, secret))
         || (SECRET_EXTENSIONS.iter().any(|end| name.ends_with(end)) && !is_certificate(name))
@@ -113,6 +125,17 @@ fn lower(path: &Path) -> String {
 fn is_env_file(name: &str) -> bool {
     name == ".env"
         || (name.starts_with(".env.") && !TEMPLATE_SUFFIXES.iter().any(|end| name.ends_with(end)))
+}
+
+/// Any file in `.ssh` but settings and lists of public keys, `config.d/…` and `known_hosts.old` among them.
+fn is_key(whole: &str) -> bool {
+    let may_follow = |c: char| matches!(c, '.' | '~' | '0'..='9');
+    let is_plain = |name: &str| {
+        let rests = BESIDE_KEYS.iter().filter_map(|plain| name.strip_prefix(plain));
+        rests.into_iter().any(|rest| rest.is_empty() || rest.starts_with(may_follow))
+    };
+    let mut parts = whole.split('/').skip_while(|part| *part != KEYS).skip(1);
+    parts.next().is_some_and(|first| !is_plain(first))
 }
 
 /// `id_rsa`, `id_rsa.bak`, `id_rsa-work`, `id_rsa_2`; not `id_rsa.rs`.
@@ -174,6 +197,11 @@ mod tests {
                 "/h/.ssh/id_rsa_old.pem",
                 "/h/.aws/credentials",
                 "/h/.aws/credentials/x",
+                "/h/.aws/sso/cache/1f.json",
+                "/h/.ssh/github",
+                "/h/.SSH/work.2",
+                "/h/.ssh/keys/old",
+                "/h/.ssh/configuration",
                 "/r/server.pem",
                 "/h/.kube/config",
                 "/h/.netrc",
@@ -183,6 +211,13 @@ mod tests {
                 "/r/.env.sample",
                 "/r/.envrc",
                 "/h/.ssh/id_rsa.pub",
+                "/h/.ssh/github.pub",
+                "/h/.ssh",
+                "/h/.ssh/config",
+                "/h/.ssh/config.d/work",
+                "/h/.ssh/known_hosts.old",
+                "/h/.ssh/authorized_keys2",
+                "/h/.aws/config",
                 "/r/credentials.json",
                 "/r/id_rsa.rs",
                 "/r/src/env.rs",
@@ -205,6 +240,8 @@ mod tests {
             "a/copydesk/Secrets",
             "/x/gh",
             "/h/.Kube",
+            "/h/.Ssh",
+            ".ssh/config.d",
         ];
         let names = [
             "",

@@ -29,6 +29,7 @@ pub mod state;
 mod store;
 mod suggest;
 mod transaction;
+mod wide;
 
 pub use aside::aside;
 pub use disk::{DirEntry, FileKind, FileStat};
@@ -43,7 +44,7 @@ pub use guard::{is_git_dir, is_power_file, is_sensitive};
 pub use images::{Pruned, Standing};
 pub use location::{Location, normalize};
 pub use raw::Unencodable;
-pub use roots::{Resolved, Roots, shown_alike};
+pub use roots::{Resolved, Roots};
 pub use search::{
     GlobHit, GlobQuery, GlobResult, GrepFile, GrepLimits, GrepLine, GrepMode, GrepPattern,
     GrepQuery, GrepResult, GrepScope, Order, PatternFault, QueryError, TreeNode, TreeQuery,

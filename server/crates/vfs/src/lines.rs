@@ -1,7 +1,7 @@
 //! A range of lines out of a text of any size.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use text::Rope;
@@ -9,6 +9,7 @@ use text::Rope;
 use crate::disk;
 use crate::encoding::{Detected, Encoding};
 use crate::snapshot::{LineRange, ReadError};
+use crate::wide::Narrowed;
 use crate::{binary, encoding};
 
 /// Bytes read at a time.
@@ -65,7 +66,7 @@ pub(crate) fn of_rope(rope: &Rope, wanted: &Wanted) -> LineRange {
     range
 }
 
-/// Lines of a file too large to hold; UTF-8 and legacy encodings only.
+/// Lines of a file too large to hold.
 pub(crate) fn of_file(
     path: &Path,
     len: u64,
@@ -97,18 +98,16 @@ fn scan(
     wanted: &Wanted,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<LineRange, ScanError> {
-    let Detected { encoding, bom } = sniff_head(path, len)?;
-    let skip = if bom { encoding.bom().len() } else { 0 };
+    let detected = sniff_head(path, len)?;
+    let encoding = detected.encoding;
     let start = match wanted.first {
         n if n < 0 => {
-            let total = count_newlines(&mut Stoppable::open(path, cancelled)?)?;
+            let total = count_newlines(&mut open(path, detected, cancelled)?)?;
             total.saturating_sub(usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX))
         }
         n => usize::try_from(n).unwrap_or(usize::MAX).saturating_sub(1),
     };
-    let mut reader = BufReader::with_capacity(BUFFER, Stoppable::open(path, cancelled)?);
-    reader.fill_buf()?;
-    reader.consume(skip);
+    let mut reader = BufReader::with_capacity(BUFFER, open(path, detected, cancelled)?);
     let mut range =
         LineRange { first: 0, lines: Vec::new(), cut: Vec::new(), total: 0, full: false, encoding };
     let (mut number, mut bytes, mut line, mut cut, mut open) = (0, 0, Vec::new(), false, false);
@@ -134,7 +133,8 @@ fn scan(
         open = !ended && !at_end;
         if ended {
             if wants {
-                let text = finish_line(&encoding.decode(&line), wanted.max_line_chars, &mut cut);
+                let text = if encoding.is_wide() { Encoding::Utf8 } else { encoding }.decode(&line);
+                let text = finish_line(&text, wanted.max_line_chars, &mut cut);
                 push(&mut range, &mut bytes, Line { number, text, cut }, wanted);
                 line.clear();
                 cut = false;
@@ -153,25 +153,37 @@ fn sniff_head(path: &Path, len: u64) -> Result<Detected, ScanError> {
     let (file, _) = disk::open_regular(path)?;
     let mut head = Vec::new();
     file.take(64 * 1024).read_to_end(&mut head)?;
-    // A character cut in two at the end of the head is no sign of another encoding.
+    // A character cut in two at the end of the head is no sign of another encoding; of wide ones as much as is there
+    // makes whole characters.
+    let is_wide = memchr::memchr(0, &head).is_some();
     let end = match std::str::from_utf8(&head) {
-        Err(error) if error.error_len().is_none() && (head.len() as u64) < len => {
+        Err(error) if error.error_len().is_none() && !is_wide && (head.len() as u64) < len => {
             error.valid_up_to()
         }
         Ok(_) | Err(_) => head.len(),
     };
     let head = &head[..end];
     let detected = encoding::detect(head);
-    if let Some(what) = binary::sniff(head, detected) {
-        return Err(ScanError::Binary(what));
+    match binary::sniff(head, detected) {
+        Some(what) => Err(ScanError::Binary(what)),
+        None => Ok(detected),
     }
-    match detected.encoding {
-        Encoding::Utf8 | Encoding::Legacy(_) => Ok(detected),
-        Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Utf32Le | Encoding::Utf32Be => {
-            let error = "it is UTF-16 or UTF-32 text, of which no more than 64 MB can be read";
-            Err(ScanError::Io(io::Error::other(error)))
-        }
+}
+
+/// The text of a file without its mark, as UTF-8 or in its legacy encoding.
+fn open<'a>(
+    path: &Path,
+    detected: Detected,
+    cancelled: &'a dyn Fn() -> bool,
+) -> io::Result<Box<dyn Read + 'a>> {
+    let mut file = Stoppable::open(path, cancelled)?;
+    if detected.encoding.is_wide() {
+        return Ok(Box::new(Narrowed::new(file, detected)));
     }
+    if detected.bom {
+        file.file.seek(SeekFrom::Start(detected.encoding.bom().len() as u64))?;
+    }
+    Ok(Box::new(file))
 }
 
 /// A file whose reading fails when nobody wants it any more.

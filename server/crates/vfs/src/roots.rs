@@ -95,7 +95,7 @@ impl Roots {
 
 /// The paths of a folder whose names are shown as `path`'s is: names that are no UTF-8 are shown with U+FFFD in them,
 /// which may be the same for several.
-pub fn shown_alike(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn shown_alike(path: &Path) -> Vec<PathBuf> {
     let (Some(folder), Some(shown)) = (path.parent(), path.file_name()) else {
         return Vec::new();
     };

@@ -300,6 +300,8 @@ pub enum QueryError {
     LineEnd,
     #[error("the glob {glob:?} is malformed: {reason}")]
     Glob { glob: String, reason: String },
+    #[error("more than {max} globs were given; give fewer, or braces in one: `*.{{ts,tsx}}`")]
+    TooManyGlobs { max: usize },
     #[error("there is no file type {name:?}{}", nearest_text(nearest))]
     Type { name: String, nearest: Vec<String> },
     #[error("{} does not exist{}", path.display(), crate::snapshot::did_you_mean(similar))]
@@ -345,6 +347,7 @@ impl QueryError {
             other @ (QueryError::Pattern { .. }
             | QueryError::LineEnd
             | QueryError::Glob { .. }
+            | QueryError::TooManyGlobs { .. }
             | QueryError::Type { .. }
             | QueryError::Unreadable { .. }
             | QueryError::NotAFolder { .. }) => other,

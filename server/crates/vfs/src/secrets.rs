@@ -31,7 +31,7 @@ const SKIPPED: &[&str] = &[
 /// Below the home folder, with how deep they are looked through.
 const AT_HOME: &[(&str, usize)] = &[
     ("", 1),
-    (".aws", 2),
+    (".aws", 3),
     (".azure", 2),
     (".config/copydesk", 2),
     (".config/gcloud", 4),
@@ -118,6 +118,7 @@ mod tests {
             "home/.aws/credentials",
             "home/.netrc",
             "home/.ssh/id_rsa",
+            "home/.ssh/work",
             "w/.env",
             "w/deep/er/.env.local",
             "w/plain",

@@ -122,5 +122,15 @@ pub(crate) fn did_you_mean(similar: &[PathBuf]) -> String {
         return String::new();
     }
     let names: Vec<String> = similar.iter().map(|path| path.display().to_string()).collect();
+    if let [first, rest @ ..] = names.as_slice()
+        && !rest.is_empty()
+        && rest.iter().all(|name| name == first)
+    {
+        return format!(
+            ": {} files are shown as it is, since their names are no valid text, so none of them can be named. Rename \
+             them first with a command that matches them, such as `mv`",
+            names.len()
+        );
+    }
     format!(" (did you mean {}?)", names.join(" or "))
 }

@@ -332,11 +332,23 @@ impl Vfs {
 
     /// The text of a location: the buffer when it is open, else the file, decoded.
     pub fn snapshot(&self, location: &Location) -> Result<Snapshot, ReadError> {
+        self.snapshot_unless(location, &|| false)
+    }
+
+    /// The same; `cancelled` is asked between the steps of reading a file.
+    pub fn snapshot_unless(
+        &self,
+        location: &Location,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Snapshot, ReadError> {
         if let Some(snapshot) = self.open_snapshot(location) {
             return Ok(snapshot);
         }
         match location {
-            Location::Disk(path) => self.disk_snapshot(path),
+            Location::Disk(path) => {
+                let stat = self.text_stat(path)?;
+                aside(stat.len, || self.read_text(path, &stat, cancelled))
+            }
             Location::Virtual(_) => {
                 Err(ReadError::NotFound { location: location.clone(), similar: Vec::new() })
             }
@@ -366,10 +378,16 @@ impl Vfs {
     /// The text of a file as the disk has it, whatever a buffer says.
     pub fn disk_snapshot(&self, path: &Path) -> Result<Snapshot, ReadError> {
         let stat = self.text_stat(path)?;
-        aside(stat.len, || self.read_text(path, &stat))
+        aside(stat.len, || self.read_text(path, &stat, &|| false))
     }
 
-    fn read_text(&self, path: &Path, stat: &FileStat) -> Result<Snapshot, ReadError> {
+    fn read_text(
+        &self,
+        path: &Path,
+        stat: &FileStat,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Snapshot, ReadError> {
+        let is_wanted = || if cancelled() { Err(ReadError::Cancelled) } else { Ok(()) };
         if let Ok(Some(known)) = self.readings().current(path) {
             return Ok(Snapshot {
                 location: Location::disk(path),
@@ -383,11 +401,14 @@ impl Vfs {
         }
         let bytes =
             disk::read_bytes(path, MAX_TEXT).map_err(|error| self.read_error(path, error))?;
+        is_wanted()?;
         let detected = encoding::detect(&bytes);
         if let Some(what) = binary::sniff(&bytes, detected) {
             return Err(ReadError::Binary { path: path.to_owned(), what, len: stat.len });
         }
+        is_wanted()?;
         let decoded = decode_as(bytes, detected);
+        is_wanted()?;
         let read = Snapshot {
             location: Location::disk(path),
             rope: Rope::from_str(&decoded.text),
@@ -445,8 +466,8 @@ impl Vfs {
     }
 
     /// Lines `first` (1-based, negative from the end) and on, at most `limit` and `max_bytes`, each cut at
-    /// `max_line_chars`. Files of any size: only the lines asked for are held. `cancelled` is asked at least once for
-    /// every 256 KB of a file that is not held.
+    /// `max_line_chars`. Files of any size: only the lines asked for are held. `cancelled` is asked between the steps
+    /// of reading a file, and at least once for every 256 KB of one that is not held.
     pub fn read_lines(
         &self,
         location: &Location,
@@ -457,7 +478,7 @@ impl Vfs {
         cancelled: &dyn Fn() -> bool,
     ) -> Result<LineRange, ReadError> {
         let wanted = lines::Wanted { first, limit, max_bytes, max_line_chars };
-        match self.snapshot(location) {
+        match self.snapshot_unless(location, cancelled) {
             Ok(snapshot) => Ok(lines::of_rope(&snapshot.rope, &wanted)),
             Err(ReadError::TooLarge { path, len, .. }) => {
                 lines::of_file(&path, len, &wanted, cancelled)
@@ -506,9 +527,14 @@ impl Vfs {
         disk::list_dir(path)
     }
 
-    /// Existing paths a missing `path` may have meant: its neighbours, open documents, and files of its name that
+    /// Existing paths a missing `path` may have meant: those that are shown as it is where they are several, else its
+    /// neighbours, open documents, and files of its name that
     /// searches came by. Nearest first.
     pub fn similar(&self, path: &Path) -> Vec<PathBuf> {
+        let alike = crate::roots::shown_alike(path);
+        if 1 < alike.len() {
+            return alike;
+        }
         let named = path.file_name().map(|name| self.lists().named(name)).unwrap_or_default();
         let state = self.state();
         let open = state.open.keys().filter_map(|location| location.path().map(Path::to_owned));

@@ -404,6 +404,7 @@ pub fn refused(cx: &Cx, error: QueryError) -> Failure {
             None => "escape the special characters with \\".into(),
         }),
         QueryError::Glob { .. }
+        | QueryError::TooManyGlobs { .. }
         | QueryError::Type { .. }
         | QueryError::NoSuchPath { .. }
         | QueryError::Unreadable { .. }

@@ -60,11 +60,12 @@ impl Tool for Read {
     }
 
     fn access(&self, place: &Place) -> Result<Access, Failure> {
-        Ok(Access::read(vec![place.target(&self.file_path)?]))
+        Ok(Access::read(vec![place.target(self.named(place).0)?]))
     }
 
     fn card(&self, place: &Place) -> Card {
-        let Ok(target) = place.target(&self.file_path) else {
+        let (path, cell) = self.named(place);
+        let Ok(target) = place.target(path) else {
             return Card::new(format!("Read {}", self.file_path));
         };
         let range = match (self.offset, self.limit) {
@@ -74,13 +75,19 @@ impl Tool for Read {
             (Some(from), _) => format!(":{from}"),
             (None, _) => String::new(),
         };
-        let title = format!("Read {}{range}", place.shown(&target.location));
-        let line = self.offset.and_then(|it| u32::try_from(it).ok()).filter(|it| 0 < *it);
+        let cell = cell.map(|id| format!("#{id}")).unwrap_or_default();
+        let title = format!("Read {}{cell}{range}", place.shown(&target.location));
+        let line = self
+            .offset
+            .filter(|_| cell.is_empty())
+            .and_then(|it| u32::try_from(it).ok())
+            .filter(|it| 0 < *it);
         Card { title, locations: vec![(target.location, line)] }
     }
 
     async fn run(self, cx: &Cx) -> Result<Output, Failure> {
-        let location = cx.place.target(&self.file_path)?.location;
+        let (path, cell) = self.named(&cx.place);
+        let location = cx.place.target(path)?.location;
         if let Some(found) = medium::of(cx, &location) {
             return self.medium(cx, &found).await;
         }
@@ -95,9 +102,9 @@ impl Tool for Read {
         if is_whole && name.ends_with(".svg") && cx.vfs.exists(&location) {
             return Err(medium::drawing(cx, &shown));
         }
-        match cx.vfs.snapshot(&location) {
+        match snapshot(cx, &location).await {
             Ok(snapshot) if is_notebook(&name) && cx.dialect.offers("NotebookEdit") => {
-                self.notebook(cx, &snapshot).await
+                self.notebook(cx, &snapshot, cell).await
             }
             Ok(snapshot) => self.lines(cx, &snapshot),
             Err(ReadError::TooLarge { .. }) => {
@@ -113,6 +120,22 @@ impl Tool for Read {
 }
 
 impl Read {
+    /// The path of the file, and the cell of it that is named.
+    fn named(&self, place: &Place) -> (&str, Option<&str>) {
+        let is_there =
+            |path: &str| place.target(path).is_ok_and(|it| place.vfs.exists(&it.location));
+        match self.file_path.rsplit_once('#') {
+            Some((path, cell))
+                if is_notebook(&path.to_ascii_lowercase())
+                    && !is_there(&self.file_path)
+                    && is_there(path) =>
+            {
+                (path, Some(cell))
+            }
+            Some(_) | None => (&self.file_path, None),
+        }
+    }
+
     async fn medium(&self, cx: &Cx, found: &Medium) -> Result<Output, Failure> {
         if found.kind == Kind::Document {
             let range = match self.pages() {
@@ -143,8 +166,13 @@ impl Read {
         }
     }
 
-    async fn notebook(&self, cx: &Cx, snapshot: &Snapshot) -> Result<Output, Failure> {
-        let wanted = notebook::Wanted { offset: self.offset, limit: self.limit };
+    async fn notebook(
+        &self,
+        cx: &Cx,
+        snapshot: &Snapshot,
+        cell: Option<&str>,
+    ) -> Result<Output, Failure> {
+        let wanted = notebook::Wanted { cell, offset: self.offset, limit: self.limit };
         match notebook::cells(cx, snapshot, wanted).await {
             Ok(shown) => {
                 let mut output = shown?;
@@ -239,6 +267,17 @@ impl Read {
         }
         Ok(first)
     }
+}
+
+/// The text of a location, unless the call is cancelled meanwhile.
+async fn snapshot(cx: &Cx, location: &Location) -> Result<Snapshot, ReadError> {
+    if let Some(open) = cx.vfs.open_snapshot(location) {
+        return Ok(open);
+    }
+    let (vfs, cancel, location) = (cx.vfs.clone(), cx.cancel.clone(), location.clone());
+    let read = move || vfs.snapshot_unless(&location, &|| cancel.is_cancelled());
+    // Only a runtime that ends drops the work.
+    tokio::task::spawn_blocking(read).await.unwrap_or(Err(ReadError::Cancelled))
 }
 
 fn shortened(line: &str) -> (String, bool) {

@@ -65,9 +65,22 @@ fn a_large_files_lines_are_cut_at_characters_and_its_encoding_is_told() {
     let range = of_file(file.path(), 24, &wanted, &|| false).unwrap();
     assert_eq!(range.lines, ["café ca", "le café"]);
     assert_eq!((range.cut, range.encoding.label().as_str()), (vec![1], "windows-1252"));
-    let wide: Vec<u8> = "one\ntwo\nthree\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(&wide).unwrap();
-    let error = of_file(file.path(), 28, &wanted, &|| false).unwrap_err();
-    assert!(error.to_string().contains("cannot be read: it is UTF-16"), "{error}");
+}
+
+#[test]
+fn a_large_file_of_a_wide_encoding_is_read_as_well() {
+    let text = "one\r\ntwo 𝒳\nthree\n".repeat(BUFFER / 16);
+    for encoding in [Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be] {
+        for (mark, firsts) in [(encoding.bom(), vec![1, -2, 1_000_000]), (b"", vec![40_001])] {
+            let bytes = [mark, &encoding.encode(&text).unwrap()].concat();
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(&bytes).unwrap();
+            for first in firsts {
+                let wanted = Wanted { first, limit: 5, max_bytes: 1 << 20, max_line_chars: 5 };
+                let held = of_rope(&Rope::from_str(&text), &wanted);
+                let read = of_file(file.path(), bytes.len() as u64, &wanted, &|| false).unwrap();
+                assert_eq!(read, LineRange { encoding, ..held }, "{encoding:?} {first}");
+            }
+        }
+    }
 }

@@ -8,6 +8,9 @@ use ignore::types::{Types, TypesBuilder};
 
 use super::QueryError;
 
+/// Globs of a query; what matching them takes grows with the square of their number.
+const MAX_GLOBS: usize = 100;
+
 /// Globs relative to one folder.
 pub(super) struct Globs {
     globs: Override,
@@ -18,6 +21,9 @@ pub(super) struct Globs {
 
 impl Globs {
     pub fn new(root: &Path, globs: &[String]) -> Result<Globs, QueryError> {
+        if MAX_GLOBS < globs.len() {
+            return Err(QueryError::TooManyGlobs { max: MAX_GLOBS });
+        }
         let mut builder = OverrideBuilder::new(root);
         for glob in globs {
             let error = |error: ignore::Error| QueryError::Glob {

@@ -128,11 +128,15 @@ fn hits(overlay: &Overlay, paths: Vec<(PathBuf, Found)>) -> Vec<GlobHit> {
 }
 
 fn hit(overlay: &Overlay, path: &Path, found: Found) -> GlobHit {
-    let on_disk = || disk::stat(path).map_or(SystemTime::UNIX_EPOCH, |stat| stat.modified);
     let modified = match overlay.at(path) {
-        Some(buffer) if buffer.unsaved => buffer.changed,
-        Some(_) | None => on_disk(),
+        Some(buffer) if buffer.unsaved => Some(buffer.changed),
+        Some(_) | None => disk::stat(path).ok().map(|stat| stat.modified),
     };
+    let modified = match found {
+        Found::Folder => modified.or_else(|| overlay.changed_below(path)),
+        Found::File => modified,
+    };
+    let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
     GlobHit { location: Location::Disk(path.to_owned()), is_dir: found == Found::Folder, modified }
 }
 

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use ignore::Match;
@@ -21,6 +22,11 @@ const MAX_FILE: u64 = 1 << 20;
 /// Nor are lines, which no path could match, and what comes after so many of them.
 const MAX_LINE: usize = 8 << 10;
 const MAX_LINES: usize = 50_000;
+/// Globs in which more than the beginning varies are matched together, at most so many at once: what that takes grows
+/// with the square of their number.
+const TOGETHER: usize = 16;
+/// So many of them are read below one folder.
+const MAX_VARYING: usize = 10_000;
 /// Files of rules in a folder, the strongest first.
 const FILES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
 /// The one that git reads too, whose rules end where a repository begins.
@@ -37,8 +43,30 @@ pub(super) struct Ignoring {
     /// By path. A folder without rules has those of the one it is in.
     folders: RwLock<HashMap<OsString, Option<Arc<Folder>>>>,
     /// The person's own rules for all repositories.
-    global: Gitignore,
+    global: Rules,
+    /// How many globs may still be read that are matched together.
+    room: AtomicUsize,
     notes: Mutex<Vec<String>>,
+}
+
+/// The rules of one file, in parts: later ones are stronger.
+#[derive(Default)]
+struct Rules(Vec<Gitignore>);
+
+impl Rules {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn matched(&self, path: &Path, entry: Entry) -> Verdict {
+        let is_dir = entry == Entry::Folder;
+        let verdicts = self.0.iter().rev().map(|part| match part.matched(path, is_dir) {
+            Match::None => Verdict::Open,
+            Match::Ignore(_) => Verdict::Ignored,
+            Match::Whitelist(_) => Verdict::Wanted,
+        });
+        verdicts.into_iter().find(|it| *it != Verdict::Open).unwrap_or(Verdict::Open)
+    }
 }
 
 /// What an entry is: some rules are about folders only.
@@ -59,8 +87,8 @@ enum Side {
 struct Folder {
     parent: Option<Arc<Folder>>,
     side: Side,
-    files: [Gitignore; FILES.len()],
-    exclude: Gitignore,
+    files: [Rules; FILES.len()],
+    exclude: Rules,
     is_repository: bool,
 }
 
@@ -74,7 +102,8 @@ impl Ignoring {
             in_repository: repository.is_some(),
             above: None,
             folders: RwLock::default(),
-            global: Gitignore::empty(),
+            global: Rules::default(),
+            room: AtomicUsize::new(MAX_VARYING),
             notes: Mutex::default(),
         };
         if let Some(global) = ignore::gitignore::gitconfig_excludes_path() {
@@ -140,49 +169,80 @@ impl Ignoring {
         let is_repository =
             self.in_repository && (has_git || std::fs::metadata(path.join(".jj")).is_ok());
         let exclude = exclude_file(&git).filter(|_| has_git);
-        let exclude = exclude.map_or_else(Gitignore::empty, |file| self.read(path, &file));
-        if !is_repository && exclude.is_empty() && files.iter().all(Gitignore::is_empty) {
+        let exclude = exclude.map_or_else(Rules::default, |file| self.read(path, &file));
+        if !is_repository && exclude.is_empty() && files.iter().all(Rules::is_empty) {
             return parent;
         }
         Some(Arc::new(Folder { parent, side, files, exclude, is_repository }))
     }
 
     /// The rules in a file, which are about paths below `folder`.
-    fn read(&self, folder: &Path, file: &Path) -> Gitignore {
+    fn read(&self, folder: &Path, file: &Path) -> Rules {
         let bytes = match disk::read_bytes(file, MAX_FILE) {
             Ok(bytes) => bytes,
             Err(error) => {
                 let what = match error.kind() {
                     io::ErrorKind::InvalidInput => error.to_string(),
                     io::ErrorKind::FileTooLarge => "it is larger than 1 MB".to_owned(),
-                    _ => return Gitignore::empty(),
+                    _ => return Rules::default(),
                 };
                 self.note(format!("{} was not read: {what}", file.display()));
-                return Gitignore::empty();
+                return Rules::default();
             }
         };
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+        let mut rules = Rules::default();
         if bytes.is_empty() {
-            return Gitignore::empty();
+            return rules;
         }
-        let mut builder = GitignoreBuilder::new(folder);
+        let mut part = GitignoreBuilder::new(folder);
+        let mut varying = 0;
         for (count, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            if count == MAX_LINES {
-                self.note(format!("{} was read to line {MAX_LINES} only", file.display()));
-                break;
-            }
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             let Ok(line) = std::str::from_utf8(line) else { continue };
-            if line.len() <= MAX_LINE
-                && let Err(error) = builder.add_line(None, line)
-            {
+            if MAX_LINE < line.len() {
+                continue;
+            }
+            let varies = varies(line);
+            if count == MAX_LINES || (varies && !self.takes_varying()) {
+                self.note(format!(
+                    "{} was read to line {count} only: it has too many rules",
+                    file.display()
+                ));
+                break;
+            }
+            if varies && varying == TOGETHER {
+                self.finish(
+                    std::mem::replace(&mut part, GitignoreBuilder::new(folder)),
+                    file,
+                    &mut rules,
+                );
+                varying = 0;
+            }
+            varying += usize::from(varies);
+            if let Err(error) = part.add_line(None, line) {
                 tracing::debug!(%error, file = %file.display(), "a rule is malformed");
             }
         }
-        builder.build().unwrap_or_else(|error| {
-            self.note(format!("{} was not read: {error}", file.display()));
-            Gitignore::empty()
-        })
+        self.finish(part, file, &mut rules);
+        rules
+    }
+
+    fn finish(&self, part: GitignoreBuilder, file: &Path, rules: &mut Rules) {
+        match part.build() {
+            Ok(part) if part.is_empty() => {}
+            Ok(part) => rules.0.push(part),
+            Err(error) => {
+                self.note(format!("some rules of {} were not read: {error}", file.display()))
+            }
+        }
+    }
+
+    /// Whether one more glob may be read that varies.
+    fn takes_varying(&self) -> bool {
+        self.room
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(1))
+            .is_ok()
     }
 
     fn note(&self, note: String) {
@@ -193,7 +253,6 @@ impl Ignoring {
     }
 
     fn matched(&self, folder: Option<&Folder>, path: &Path, entry: Entry) -> bool {
-        let is_dir = entry == Entry::Folder;
         let chain = || std::iter::successors(folder, |folder| folder.parent.as_deref());
         let by_git = !self.in_repository || chain().any(|folder| folder.is_repository);
         let real = self.real.as_ref().and_then(|real| {
@@ -206,16 +265,16 @@ impl Ignoring {
             let path = real.as_deref().filter(|_| folder.side == Side::Above).unwrap_or(path);
             for (at, file) in folder.files.iter().enumerate() {
                 if at != OF_GIT || (by_git && !left_repository) {
-                    verdicts[at].settle(|| file.matched(path, is_dir));
+                    verdicts[at].settle(|| file.matched(path, entry));
                 }
             }
             if by_git && !left_repository {
-                verdicts[FILES.len()].settle(|| folder.exclude.matched(path, is_dir));
+                verdicts[FILES.len()].settle(|| folder.exclude.matched(path, entry));
             }
             left_repository |= folder.is_repository;
         }
         if by_git {
-            verdicts[FILES.len() + 1].settle(|| self.global.matched(path, is_dir));
+            verdicts[FILES.len() + 1].settle(|| self.global.matched(path, entry));
         }
         let first = verdicts.into_iter().find(|verdict| *verdict != Verdict::Open);
         first == Some(Verdict::Ignored)
@@ -232,13 +291,17 @@ enum Verdict {
 
 impl Verdict {
     /// Takes what a file says unless a nearer one has spoken.
-    fn settle<T>(&mut self, matched: impl FnOnce() -> Match<T>) {
+    fn settle(&mut self, matched: impl FnOnce() -> Verdict) {
         if *self == Verdict::Open {
-            *self = match matched() {
-                Match::None => Verdict::Open,
-                Match::Ignore(_) => Verdict::Ignored,
-                Match::Whitelist(_) => Verdict::Wanted,
-            };
+            *self = matched();
         }
     }
+}
+
+/// Whether more of a rule's glob varies than that it begins with a star: names, paths and `*.ext` are looked up.
+fn varies(line: &str) -> bool {
+    let glob = line.trim_start_matches('!').trim_start_matches('/').trim_end_matches('/');
+    let glob = glob.strip_prefix("**/").unwrap_or(glob);
+    let rest = glob.strip_prefix("*.").unwrap_or(glob);
+    !line.starts_with('#') && rest.contains(['*', '?', '[', '{', '\\'])
 }

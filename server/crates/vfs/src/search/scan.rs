@@ -16,6 +16,7 @@ use grep::searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkConte
 use super::{GrepLine, GrepMode, GrepPattern, GrepQuery, PatternFault, QueryError};
 use crate::encoding::{Detected, Encoding, detect};
 use crate::lines::floor;
+use crate::wide::Narrowed;
 use crate::{binary, disk};
 
 /// Larger files are not read as a whole.
@@ -307,19 +308,19 @@ impl<'a> Scanner<'a> {
         let (file, _) = disk::open_regular(path).map_err(Skipped::Unreadable)?;
         let mut builder = searcher(self.pattern);
         builder.binary_detection(BinaryDetection::quit(0)).heap_limit(Some(MAX_LINE));
-        match detected.encoding {
-            Encoding::Utf8 => {}
-            Encoding::Legacy(_) | Encoding::Utf16Le | Encoding::Utf16Be => {
-                let encoding = grep::searcher::Encoding::new(&detected.encoding.label());
-                builder.encoding(encoding.ok());
-            }
-            Encoding::Utf32Le | Encoding::Utf32Be => {
-                let error = io::Error::other("UTF-32 text too large to search");
-                return Err(Skipped::Unreadable(error));
-            }
-        }
         let mut sink = Lines::new(self.pattern);
         let reader = Stoppable { file, stop: self.stop };
+        let reader: Box<dyn Read> = match detected.encoding {
+            Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Utf32Le | Encoding::Utf32Be => {
+                builder.bom_sniffing(false);
+                Box::new(Narrowed::new(reader, detected))
+            }
+            Encoding::Legacy(charset) => {
+                builder.encoding(grep::searcher::Encoding::new(charset.name()).ok());
+                Box::new(reader)
+            }
+            Encoding::Utf8 => Box::new(reader),
+        };
         let searched = builder.build().search_reader(&self.matcher, reader, &mut sink);
         if sink.is_binary && self.pattern.mode == GrepMode::Count {
             return Err(Skipped::Binary(NUL_BYTES, None));

@@ -1,6 +1,6 @@
 //! The files and documents a search is about, in path order, open buffers laid over the disk.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -133,6 +133,12 @@ impl Overlay {
         }
         let real = || self.cells.get(&self.real(path)?);
         self.cells.get(path).or_else(real).map(Vec::as_slice)
+    }
+
+    /// When a document below a folder that the disk does not have last changed.
+    pub fn changed_below(&self, folder: &Path) -> Option<SystemTime> {
+        let buffers = self.unborn(folder).filter_map(|path| self.at(&path).map(|it| it.changed));
+        buffers.max()
     }
 
     /// Open documents below `root` that the disk does not have.
@@ -298,9 +304,20 @@ pub(super) fn files_below(
             choice.visibility.denies(path)
                 || overlay.real(path).is_some_and(|real| choice.visibility.denies(&real))
         };
-        below.dirs = list.dirs.iter().filter(|path| !is_denied(path)).cloned().collect();
+        let known = list.dirs.iter().cloned().chain(unborn_folders(root, &below.extra));
+        below.dirs = known.filter(|path| !is_denied(path)).collect();
     }
     Some(below)
+}
+
+/// The folders of files below `root` that only the editor has, which are not on the disk either.
+fn unborn_folders(root: &Path, files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let above = |file: &PathBuf| {
+        let folders = file.ancestors().skip(1).take_while(|it| *it != root);
+        let unborn = folders.take_while(|it| std::fs::symlink_metadata(it).is_err());
+        unborn.map(Path::to_owned).collect::<Vec<_>>()
+    };
+    files.iter().flat_map(above).collect()
 }
 
 /// What a query says about the files it wants.

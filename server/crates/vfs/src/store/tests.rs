@@ -119,3 +119,19 @@ fn a_large_file_is_read_by_lines() {
         (vec!["two".to_owned(), "xxxxxxxxxx".to_owned()], 3, vec![3])
     );
 }
+
+#[test]
+fn reading_a_file_that_nobody_wants_ends_with_the_step_it_is_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.txt");
+    std::fs::write(&path, "text\n").unwrap();
+    let (vfs, location) = (vfs(), Location::disk(&path));
+    for steps in 0..2 {
+        let asked = std::cell::Cell::new(0);
+        let cancelled = || steps < asked.replace(asked.get() + 1);
+        let read = vfs.snapshot_unless(&location, &cancelled);
+        assert!(matches!(read, Err(ReadError::Cancelled)) && asked.get() == steps + 2, "{read:?}");
+    }
+    vfs.open(location.clone(), "plain", 1, "text");
+    assert!(vfs.snapshot_unless(&location, &|| true).is_ok());
+}

@@ -21,6 +21,8 @@ use crate::tools::notebook_edit::{notebook_at, open};
 
 /// Characters of all cells together.
 const ROOM: usize = 60_000;
+/// Characters of a part of a cell that has more than that.
+const PART: usize = 50_000;
 /// Characters of one output.
 const OUTPUT: usize = 2_000;
 /// Outputs of one cell.
@@ -30,8 +32,10 @@ const PICTURES: usize = 8;
 
 /// Which cells are asked for.
 #[derive(Clone, Copy)]
-pub struct Wanted {
-    /// 1-based; negative counts from the end.
+pub struct Wanted<'a> {
+    /// One cell, by its id.
+    pub cell: Option<&'a str>,
+    /// The first cell, or part of the cell named; 1-based, negative counts from the end.
     pub offset: Option<i64>,
     pub limit: Option<usize>,
 }
@@ -53,7 +57,7 @@ struct Cell {
 pub async fn cells(
     cx: &Cx,
     snapshot: &Snapshot,
-    wanted: Wanted,
+    wanted: Wanted<'_>,
 ) -> Result<Result<Output, Failure>, String> {
     let text = snapshot.rope.to_string();
     let file = in_file(&text)?;
@@ -96,12 +100,21 @@ pub async fn cells(
         cx.session.seen.show_all(&snapshot.location, &snapshot.rope);
         return Ok(Ok(Output::text(format!("[a notebook without cells]{remark}"))));
     }
-    let first = match first(wanted.offset, total) {
+    let (at, part) = match wanted.cell {
+        Some(id) => (all.iter().position(|it| it.id == id).map(|at| at + 1), wanted.offset),
+        None => (None, None),
+    };
+    let first = match (wanted.cell, at) {
+        (Some(_), Some(at)) => Ok(at),
+        (Some(id), None) => Err(no_cell(id, &all)),
+        (None, _) => first(wanted.offset, total, "cell"),
+    };
+    let first = match first {
         Ok(first) => first,
         Err(failure) => return Ok(Err(failure)),
     };
     let mut page = Page { content: Vec::new(), text: String::new(), pictures: 0, used: 0 };
-    let count = wanted.limit.unwrap_or(usize::MAX).max(1);
+    let count = if at.is_some() { 1 } else { wanted.limit.unwrap_or(usize::MAX).max(1) };
     let mut next = first;
     for cell in all.iter().skip(first - 1).take(count) {
         let head = head(cell);
@@ -111,17 +124,20 @@ pub async fn cells(
         }
         next += 1;
         page.put(&head);
-        if ROOM < size {
-            page.put(&bounds::text(&cell.source, ROOM - 1_000));
-            let (all, grep) = (cell.source.chars().count(), cx.dialect.called("Grep"));
-            page.put(&format!(
-                "\n[this cell has {all} characters, too many to be shown whole; use {grep} to find lines in it]\n"
-            ));
+        let parts = if ROOM < size { parts(&cell.source) } else { vec![cell.source.as_str()] };
+        let nth = match self::first(part, parts.len(), "part") {
+            Ok(nth) => nth,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        page.put(parts.get(nth - 1).copied().unwrap_or_default());
+        page.put("\n");
+        seen(cx, snapshot, cell, (nth - 1, parts.len()));
+        if 1 < parts.len() {
+            page.put(&told_part(cx, snapshot, cell, (nth, parts.len())));
+        }
+        if nth < parts.len() {
             continue;
         }
-        page.put(&cell.source);
-        page.put("\n");
-        seen(cx, snapshot, cell);
         for output in cell.outputs.iter().take(OUTPUTS) {
             page.output(cx, &cell.id, output).await?;
         }
@@ -130,7 +146,7 @@ pub async fn cells(
         }
     }
     let mut status = format!("[cells {first}-{} of {total}", next - 1);
-    if next <= total {
+    if next <= total && at.is_none() {
         let offset = super::offset(cx);
         status.push_str(&format!("; next {offset} {next}"));
     }
@@ -169,7 +185,7 @@ fn kind_name(kind: CellKind) -> &'static str {
     }
 }
 
-fn first(offset: Option<i64>, total: usize) -> Result<usize, Failure> {
+fn first(offset: Option<i64>, total: usize, what: &str) -> Result<usize, Failure> {
     let offset = offset.unwrap_or(1);
     if offset < 0 {
         let back = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
@@ -177,11 +193,45 @@ fn first(offset: Option<i64>, total: usize) -> Result<usize, Failure> {
     }
     let first = usize::try_from(offset).unwrap_or(usize::MAX).max(1);
     if total < first {
+        let whole = if what == "cell" { "notebook" } else { "cell" };
         return Err(Failure::new(format!(
-            "The notebook has {total} cells; there is no cell number {offset}. Cells are counted from 1."
+            "The {whole} has {}; there is no {what} number {offset}. They are counted from 1.",
+            bounds::counted(total, what, &format!("{what}s"))
         )));
     }
     Ok(first)
+}
+
+fn no_cell(id: &str, all: &[Cell]) -> Failure {
+    let ids: Vec<&str> = all.iter().map(|it| it.id.as_str()).take(50).collect();
+    let ids = bounds::text(&ids.join(", "), 1_000);
+    let id = bounds::text(id, 80);
+    Failure::new(format!("The notebook has no cell {id:?}. Its cells are {ids}."))
+}
+
+/// A long source in pieces of at most `PART` characters, at the ends of lines where there are some.
+fn parts(source: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = source;
+    while let Some((end, _)) = rest.char_indices().nth(PART) {
+        let end = rest[..end].rfind('\n').filter(|at| end / 2 < *at).map_or(end, |at| at + 1);
+        parts.push(&rest[..end]);
+        rest = &rest[end..];
+    }
+    parts.push(rest);
+    parts
+}
+
+/// What is said of a cell that is shown in parts.
+fn told_part(cx: &Cx, snapshot: &Snapshot, cell: &Cell, (nth, parts): (usize, usize)) -> String {
+    let mut told = format!("[part {nth} of {parts} of this cell");
+    if nth < parts {
+        let path = cx.dialect.field("Read", "file_path").unwrap_or("file_path");
+        let name = format!("{}#{}", cx.place.shown(&snapshot.location), cell.id);
+        told.push_str(&format!("; next {path} {name:?}, {} {}", super::offset(cx), nth + 1));
+    }
+    told.push_str("]\n");
+    told
 }
 
 fn head(cell: &Cell) -> String {
@@ -193,9 +243,14 @@ fn head(cell: &Cell) -> String {
     )
 }
 
-fn seen(cx: &Cx, snapshot: &Snapshot, cell: &Cell) {
+/// A part of a cell was shown, of so many: as much of its text counts as seen.
+fn seen(cx: &Cx, snapshot: &Snapshot, cell: &Cell, (nth, parts): (usize, usize)) {
+    let share = |whole: Range<usize>| {
+        let at = |nth: usize| whole.start + whole.len() * nth / parts;
+        at(nth)..at(nth + 1)
+    };
     if let Some((location, rope)) = &cell.document {
-        cx.session.seen.show_all(location, rope);
+        cx.session.seen.show(location, rope, share(0..rope.len_bytes()));
     }
     if let Some(span) = &cell.in_file {
         let rope = &snapshot.rope;
@@ -206,7 +261,7 @@ fn seen(cx: &Cx, snapshot: &Snapshot, cell: &Cell) {
         } else {
             rope.len_bytes()
         };
-        cx.session.seen.show(&snapshot.location, rope, start..end);
+        cx.session.seen.show(&snapshot.location, rope, share(start..end));
     }
 }
 

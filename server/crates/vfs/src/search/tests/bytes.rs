@@ -54,7 +54,9 @@ fn a_large_file_is_searched_in_its_own_encoding() {
     let wide = |bytes: Vec<u8>| bytes.into_iter().flat_map(|byte| [byte, 0]).collect::<Vec<u8>>();
     let mut text = large("some more words");
     text.extend(b"hello there\n");
-    check(&wide(text), "hello", &["hello there"], &[]);
+    check(&wide(text.clone()), "hello", &["hello there"], &[]);
+    let wider: Vec<u8> = text.into_iter().flat_map(|byte| [0, 0, 0, byte]).collect();
+    check(&[b"\0\0\xFE\xFF", wider.as_slice()].concat(), "hello", &["hello there"], &[]);
 }
 
 #[test]

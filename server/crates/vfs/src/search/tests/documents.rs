@@ -81,3 +81,38 @@ fn doubled_slashes_in_a_glob_mean_one() {
     let query = case.with("foo", |query| query.scope.globs = vec!["sub//b.txt".into()]);
     assert_eq!(case.names(&query), ["sub/b.txt"]);
 }
+
+#[test]
+fn folders_that_only_hold_new_files_are_found_too() {
+    let case = case(&[("d/a", ""), (".gitignore", "skip\n")]);
+    for name in ["new/deep/n.txt", "new/m.txt", "d/b", "skip/x", "gone/.env"] {
+        case.open(name, "text");
+    }
+    let found = |pattern: &str, root: &str, visibility: Visibility| {
+        let query = GlobQuery {
+            patterns: vec![pattern.into()],
+            root: case.path(root),
+            include_dirs: true,
+            order: Order::Path,
+            visibility,
+            ..GlobQuery::default()
+        };
+        let result = case.vfs.glob(&query, &|| false).unwrap();
+        let hit = |hit: &GlobHit| {
+            assert!(hit.modified != SystemTime::UNIX_EPOCH);
+            let end = if hit.is_dir { "/" } else { "" };
+            format!("{}{end}", name(&hit.location, case.folder.path()))
+        };
+        result.hits.iter().map(hit).collect::<Vec<_>>()
+    };
+    let all = Visibility::default;
+    assert_eq!(
+        found("**", ".", all()),
+        [".gitignore", "d/", "d/a", "d/b", "new/", "new/deep/", "new/deep/n.txt", "new/m.txt"]
+    );
+    assert_eq!(found("new", ".", all()), ["new/"]);
+    assert_eq!(found("deep", "new", all()), ["new/deep/"]);
+    let denied = case.path("new/deep");
+    let without = all().denying(move |path| path.starts_with(&denied));
+    assert_eq!(found("new/**", ".", without), ["new/m.txt"]);
+}

@@ -104,3 +104,34 @@ fn nearer_and_stronger_rules_win() {
     );
     assert_eq!(case.names(&case.at(&["sub"], "foo")), ["sub/a", "sub/d"]);
 }
+
+#[test]
+fn of_many_rules_in_a_file_the_last_one_still_wins() {
+    let case = case(&[("a1b", ""), ("a2b", ""), ("a3b", ""), ("d/a4b", ""), ("keep/a5b", "")]);
+    let many = |name: &str| (0..200).map(|at| format!("{name}?{at}*\n")).collect::<String>();
+    let rules = format!("a?b\n{}!a2?\n{}!d\n!a[3-4]b\n{}a3*\n", many("x"), many("y"), many("z"));
+    fs::write(case.path(".ignore"), rules).unwrap();
+    assert_eq!(case.glob(&["a*"]), ["a2b", "d/a4b"]);
+}
+
+#[test]
+fn rules_without_end_are_read_to_a_limit() {
+    let case =
+        case(&[("a.txt", "foo"), ("x1-y1", ""), ("sub/b.txt", "foo"), ("sub/skip/c.txt", "")]);
+    let many: String = (0..12_000).map(|at| format!("x{at}*y{at}\n")).collect();
+    fs::write(case.path(".gitignore"), format!("skip\n{many}b.txt\n")).unwrap();
+    check(&case, &ALL, ".gitignore was read to line 10001 only: it has too many rules");
+    assert!(case.glob(&["x*"]).is_empty());
+}
+
+#[test]
+fn a_search_takes_so_many_globs_and_no_more() {
+    let case = case(&[("x1-y1", "foo")]);
+    let globs = |count: usize| {
+        let globs = (0..count).map(|at| format!("x{at}*y{at}")).collect();
+        case.with("foo", |query| query.scope.globs = globs)
+    };
+    assert_eq!(case.names(&globs(100)), ["x1-y1"]);
+    let refused = case.vfs.grep(&globs(101), &|| false).unwrap_err();
+    assert_eq!(refused, QueryError::TooManyGlobs { max: 100 });
+}

@@ -38,6 +38,18 @@ fn long_outputs_keep_head_and_tail() {
     );
 }
 
+#[test]
+fn a_long_source_is_cut_at_the_ends_of_lines() {
+    let lines: String = (0..20_000).map(|at| format!("é line {at}\n")).collect();
+    let cut = parts(&lines);
+    assert!(cut.iter().all(|part| part.ends_with('\n') && part.chars().count() <= PART));
+    assert_eq!((cut.concat(), cut.len()), (lines, 5));
+    let line = "日".repeat(2 * PART + 1);
+    let cut: Vec<usize> = parts(&line).iter().map(|part| part.chars().count()).collect();
+    assert_eq!(cut, [PART, PART, 1]);
+    assert_eq!(parts("a\nb"), ["a\nb"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
