@@ -120,6 +120,22 @@ fn a_closed_file_is_found_changed_and_comes_back() {
 }
 
 #[test]
+fn of_files_that_a_rule_denies_only_the_person_is_told() {
+    let workspace =
+        Workspace::new(&[("a.txt", "one\n"), ("aaa/s.txt", "one\n"), ("aaa/x", "one\n")]);
+    let mut settings = automatic();
+    settings["permissions"] = json!({ "deny": ["Read(aaa/**)"] });
+    let editor = Editor::open(&workspace, &settings);
+    let script = "for it in */s* a.txt; do sed -i s/one/two/ $it; done; chmod 600 */x";
+    let text = editor.session().tool("Bash", bash(script)).ok();
+    assert!(text.contains("[changed: a.txt +1 −1]"), "{text}");
+    assert!(text.contains("[changed: 2 files that a rule denies reading]"), "{text}");
+    assert!(!text.contains("s.txt") && !text.contains("aaa"), "{text}");
+    let expected = ["a.txt", "s.txt"].map(|it| format!(r#"{it}: modify, "one\n" -> "two\n""#));
+    assert_eq!(pending(&editor), expected);
+}
+
+#[test]
 fn bytes_and_mode_come_back() {
     let workspace = Workspace::new(&[]);
     workspace.write("a.txt", b"caf\xe9\r\ntwo\nthree\r\n");

@@ -5,6 +5,7 @@
 //! cannot be taken back is named, never guessed.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -207,7 +208,9 @@ fn untold() -> Traces {
 
 async fn enter(shared: &Arc<Shared>, call: &str, changes: Changes) -> Traces {
     let place = shared.place();
-    let mut told = Told::new(place);
+    let unreadable = shared.rules().unreadable(&place);
+    let denied = move |path: &Path| unreadable.as_ref().is_some_and(|covers| covers(path));
+    let mut told = Told::new(place, Box::new(denied));
     if let Some((names, count)) = changes.many {
         told.many(&names, count, MAX_CHANGED);
     }

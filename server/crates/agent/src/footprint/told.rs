@@ -9,6 +9,7 @@ use text::{ChangeSet, Rope};
 use vfs::{Eol, FileChange, Is, Location, Vfs, Was};
 
 use super::Traces;
+use crate::bounds;
 use crate::cards::{self, Operation};
 use crate::editor::{FoundFile, FoundOutcome, Side};
 use crate::place::Place;
@@ -16,9 +17,15 @@ use crate::place::Place;
 /// Names in one list.
 const NAMES: usize = 20;
 
+/// Whether a rule denies reading a path.
+pub type Denied = Box<dyn Fn(&Path) -> bool + Send>;
+
 /// What is known of a command's changes so far.
 pub struct Told {
     place: Place,
+    /// Whether a rule denies reading a path: what became of such a file is the person's to see, not the model's.
+    denied: Denied,
+    hidden: usize,
     changed: Vec<String>,
     /// Changed, and nothing can take it back.
     lost: Vec<String>,
@@ -31,9 +38,11 @@ pub struct Told {
 
 impl Told {
     /// Nothing yet.
-    pub fn new(place: Place) -> Told {
+    pub fn new(place: Place, denied: Denied) -> Told {
         Told {
             place,
+            denied,
+            hidden: 0,
             changed: Vec::new(),
             lost: Vec::new(),
             endings: Vec::new(),
@@ -46,7 +55,8 @@ impl Told {
 
     /// More changed than is compared.
     pub fn many(&mut self, names: &[PathBuf], count: usize, most: usize) {
-        let names: Vec<String> = names.iter().map(|it| self.name(it)).collect();
+        let names = names.iter().filter(|it| !(self.denied)(it));
+        let names: Vec<String> = names.map(|it| self.name(it)).collect();
         self.lines.push(format!(
             "[{count} files changed, more than the {most} a review takes; they cannot be taken back there: {}]",
             list(&names, count)
@@ -62,67 +72,82 @@ impl Told {
     ) -> Vec<FoundFile> {
         let mut files = Vec::new();
         for change in changes {
-            let name = self.name(&change.path);
             match sides(vfs, &change, objects) {
                 Ok((before, after)) if before.as_ref().map(bytes) == after.as_ref().map(bytes) => {
                     // Written, or with another mode only.
                     if let (Some(before), Some(after)) = (before, after)
                         && before.mode != after.mode
                     {
-                        self.lost
-                            .push(format!("{name} (mode {:o} → {:o})", before.mode, after.mode));
+                        let why = format!("mode {:o} → {:o}", before.mode, after.mode);
+                        self.lose(&change, &why);
                     }
                 }
                 Ok((before, after)) => {
                     let (location, real) = (Location::disk(&change.path), change.real);
                     files.push(FoundFile { location, real, before, after });
                 }
-                Err(why) => self.lost.push(format!("{name} ({why})")),
+                Err(why) => self.lose(&change, &why),
             }
         }
         files
     }
 
+    fn lose(&mut self, change: &FileChange, why: &str) {
+        if self.is_hidden(&change.path, &change.real) {
+            self.hidden += 1;
+        } else {
+            let name = self.name(&change.path);
+            self.lost.push(format!("{name} ({why})"));
+        }
+    }
+
+    fn is_hidden(&self, path: &Path, real: &Path) -> bool {
+        (self.denied)(path) || (self.denied)(real)
+    }
+
     /// What became of a change.
     pub fn entered(&mut self, file: &FoundFile, outcome: FoundOutcome) {
-        let name = self.place.shown(&file.location);
-        match outcome {
-            FoundOutcome::NotTheCommands => return,
-            FoundOutcome::Unsaved => self.unsaved.push(name.clone()),
-            FoundOutcome::Behind => self.behind.push(name.clone()),
-            FoundOutcome::Pending => {}
-            FoundOutcome::Failed(reason) => self.lost.push(format!("{name} ({reason})")),
+        if outcome == FoundOutcome::NotTheCommands {
+            return;
         }
         let none = Rope::new();
         let text = |side: &Option<Side>| side.as_ref().map_or(none.clone(), |it| it.text.clone());
         let (before, after) = (text(&file.before), text(&file.after));
         let changes = ChangeSet::between(&before, &after);
         let (added, removed) = text::diff::stats(&before, &changes);
+        let name = self.place.shown(&file.location);
         let (operation, what) = match (&file.before, &file.after) {
             (None, _) => (Operation::Add, format!("{name} (new, +{added})")),
             (_, None) => (Operation::Delete, format!("{name} (deleted)")),
             (Some(_), Some(_)) => (Operation::Modify, format!("{name} +{added} −{removed}")),
         };
-        self.changed.push(what);
         if self.card.len() < NAMES {
             self.card.push(cards::diff(&file.location, operation, &before, &after, &changes));
         }
+        if file.location.path().is_some_and(|path| self.is_hidden(path, &file.real)) {
+            self.hidden += 1;
+            return;
+        }
+        self.changed.push(what);
         if let (Some(before), Some(after)) = (&file.before, &file.after)
             && before.eol != after.eol
             && has_lines(&before.text)
             && has_lines(&after.text)
         {
-            self.endings.push(format!(
-                "{name} from {} to {}",
-                name_of(before.eol),
-                name_of(after.eol)
-            ));
+            let (from, to) = (name_of(before.eol), name_of(after.eol));
+            self.endings.push(format!("{name} from {from} to {to}"));
+        }
+        match outcome {
+            FoundOutcome::NotTheCommands | FoundOutcome::Pending => {}
+            FoundOutcome::Unsaved => self.unsaved.push(name),
+            FoundOutcome::Behind => self.behind.push(name),
+            FoundOutcome::Failed(reason) => self.lost.push(format!("{name} ({reason})")),
         }
     }
 
     /// All of it.
     pub fn traces(self) -> Traces {
-        let Told { changed, lost, endings, unsaved, behind, mut lines, card, .. } = self;
+        let Told { hidden, changed, lost, endings, unsaved, behind, mut lines, card, .. } = self;
         let mut say = |before: &str, names: &[String], after: &str| {
             if !names.is_empty() {
                 lines.push(format!("[{before}{}{after}]", list(names, names.len())));
@@ -137,6 +162,10 @@ impl Told {
             "",
         );
         say("changed on disk; the editor still shows the text before: ", &behind, "");
+        if 0 < hidden {
+            let files = bounds::counted(hidden, "file", "files");
+            lines.push(format!("[changed: {files} that a rule denies reading]"));
+        }
         Traces { lines, card }
     }
 
