@@ -51,6 +51,7 @@ mod search;
 mod servers;
 mod sessions;
 mod shells;
+mod stopping;
 mod sync;
 mod terminals;
 mod tidy;

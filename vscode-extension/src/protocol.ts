@@ -1944,7 +1944,7 @@ export interface ClientRequests {
   'copydesk/job/write': { params: JobWriteParams; result: Empty };
   /** Sets the size of a terminal. */
   'copydesk/job/resize': { params: JobResizeParams; result: Empty };
-  /** Stops a job with all it started, or the command in the foreground; the agent is not told of its end. */
+  /** Stops a job with all it started, or the command in the foreground; the agent is told of its end and who stopped it. */
   'copydesk/job/kill': { params: JobRef; result: JobKillResult };
   /** The same as `copydesk/job/kill`, by the terminal of a card. */
   'terminal/cancel': { params: CancelTerminalRequest; result: CancelTerminalResponse };

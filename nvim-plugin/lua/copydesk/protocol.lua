@@ -1533,7 +1533,7 @@
 ---@field ["copydesk/job/read"] { params: copydesk.protocol.JobReadParams, result: copydesk.protocol.JobReadResult } Gives a page of what a job or a command printed. No reader of the agent's loses its place.
 ---@field ["copydesk/job/write"] { params: copydesk.protocol.JobWriteParams, result: copydesk.protocol.Empty } Types into a terminal as the person, passwords included. It is kept nowhere.
 ---@field ["copydesk/job/resize"] { params: copydesk.protocol.JobResizeParams, result: copydesk.protocol.Empty } Sets the size of a terminal.
----@field ["copydesk/job/kill"] { params: copydesk.protocol.JobRef, result: copydesk.protocol.JobKillResult } Stops a job with all it started, or the command in the foreground; the agent is not told of its end.
+---@field ["copydesk/job/kill"] { params: copydesk.protocol.JobRef, result: copydesk.protocol.JobKillResult } Stops a job with all it started, or the command in the foreground; the agent is told of its end and who stopped it.
 ---@field ["terminal/cancel"] { params: copydesk.protocol.CancelTerminalRequest, result: copydesk.protocol.CancelTerminalResponse } The same as `copydesk/job/kill`, by the terminal of a card.
 ---@field ["copydesk/status"] { params: copydesk.protocol.Empty, result: copydesk.protocol.StatusResult } Gives the facts a health check prints.
 ---@field ["copydesk/trust"] { params: copydesk.protocol.TrustParams, result: copydesk.protocol.Empty } Says whether the person trusts a folder's own settings. It is remembered.

@@ -3,7 +3,7 @@
 use agent::session::Session;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use exec::{Exit, InputError, JobId, JobKilled, JobRow, Listed};
+use exec::{Exit, InputError, JobId, JobKilled, JobRow, Listed, Urgency};
 use protocol::{
     JobInfo, JobKillResult, JobListParams, JobListResult, JobReadParams, JobReadResult, JobRef,
     JobResizeParams, JobWriteParams, acp,
@@ -17,7 +17,6 @@ use crate::outbox::RpcError;
 const PAGE: u32 = 32_768;
 /// Bytes typed at once.
 const INPUT: usize = 64 * 1024;
-const WHY: &str = "stopped by the person";
 
 impl Sessions {
     /// `copydesk/job/list`.
@@ -89,7 +88,7 @@ impl Sessions {
         let session = self.session_or_own(params.session_id.as_deref())?;
         let jobs = &session.shared.jobs;
         let job = JobId::from(params.job_id.as_str());
-        let status = match jobs.kill(&job, WHY).await {
+        let status = match jobs.kill_for_person(&job, Urgency::Wakes).await {
             JobKilled::Stopped => "stopped".to_owned(),
             JobKilled::Stopping => "stopping".to_owned(),
             JobKilled::Unconfirmed => "unconfirmed".to_owned(),

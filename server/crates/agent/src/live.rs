@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use exec::{Exit, JobFinished, JobId, Observer, Origin, Status};
+use exec::{Exit, JobFinished, JobId, Observer, Origin, Status, Urgency};
 use protocol::acp::{
     AbsolutePath, Meta, Notice, NoticeSeverity, SessionUpdate, TerminalCancelCapabilities,
     TerminalCapabilities, TerminalExitStatus, TerminalOutputChunk, TerminalSize, TerminalUpdate,
@@ -163,11 +163,14 @@ impl Observer for Live {
             job.origin.label,
             job.tail.trim_end(),
         );
-        let call = job.origin.call.clone();
+        let (call, urgency) = (job.origin.call.clone(), job.urgency);
         tokio::spawn(async move {
             // What it changed is told with its end.
             footprint::settled(&shared, &call).await;
-            Session { shared }.tell(text);
+            match urgency {
+                Urgency::Wakes => Session { shared }.tell(text),
+                Urgency::CanWait => shared.note(text),
+            }
         });
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use exec::{Jobs, Listed};
+use exec::{Jobs, Listed, Urgency};
 use llm::Message;
 use protocol::acp::{
     ContentBlock, IdleStateUpdate, RequiresActionStateUpdate, RunningStateUpdate, SessionUpdate,
@@ -225,17 +225,25 @@ impl Session {
         self.shared.wake.notify_one();
     }
 
-    /// Cancels the turn. Prompts that were not delivered stay in the transcript and are not run.
+    /// Cancels the turn. Prompts that were not delivered stay in the transcript and are not run; what
+    /// nobody prompted is told with the next request.
     pub fn cancel_turn(&self) {
-        let undelivered = {
+        let (waiting, undelivered) = {
             let mut control = self.shared.lock();
-            let waiting = !control.mail.prompts.is_empty();
-            control.mail.prompts.clear();
+            let waiting = std::mem::take(&mut control.mail.prompts);
             if let Some(turn) = &control.turn {
                 turn.cancel();
             }
-            waiting && control.turn.is_none()
+            let undelivered = !waiting.is_empty() && control.turn.is_none();
+            (waiting, undelivered)
         };
+        for told in waiting.into_iter().filter(|it| !self.shared.transcript.has_prompt(&it.id)) {
+            for block in told.content {
+                if let ContentBlock::Text(text) = block {
+                    self.shared.note(text.text);
+                }
+            }
+        }
         if undelivered {
             // The prompt was taken and its turn had not begun: it ends all the same.
             let running = StateUpdate::Running(RunningStateUpdate::new());
@@ -256,11 +264,13 @@ impl Session {
         jobs.into_iter().find(|it| it.origin.call == call).map(|it| it.job.to_string())
     }
 
-    /// Stops all background jobs.
+    /// Stops all background jobs. The agent learns of it when it works again.
     pub async fn stop_jobs(&self) {
-        for job in self.shared.jobs.list(Listed::Active) {
-            self.shared.jobs.kill(&job.job, "stopped by the person").await;
-        }
+        let jobs = &self.shared.jobs;
+        let active = jobs.list(Listed::Active);
+        // All at once: one that does not heed its stop is not to hold up the others.
+        let stops = active.iter().map(|it| jobs.kill_for_person(&it.job, Urgency::CanWait));
+        futures::future::join_all(stops).await;
     }
 
     /// Tells a client that came back what the session is doing.

@@ -321,6 +321,17 @@ pub struct JobFinished {
     pub log: Option<PathBuf>,
     /// What its sandbox denied, where it failed or a pipe may hide that.
     pub denied: Vec<Denial>,
+    pub urgency: Urgency,
+}
+
+/// How soon the owner of a job is to know of its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Urgency {
+    /// At once, whatever it is doing.
+    #[default]
+    Wakes,
+    /// When it works again: the person has just stopped all of its work.
+    CanWait,
 }
 
 /// Who hears of commands while they run. Called from the tasks that run them: must return at once.

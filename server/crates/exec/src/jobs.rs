@@ -16,13 +16,13 @@ use tokio::time::Instant;
 use crate::attended::{Attended, Waiting};
 use crate::capture::{create, create_folder};
 use crate::command::{
-    Command, InputError, JobId, JobKilled, JobRead, JobRow, Listed, Observer, Origin, Wait,
+    Command, InputError, JobId, JobKilled, JobRead, JobRow, Listed, Observer, Origin, Urgency, Wait,
 };
 use crate::denial::Denial;
 use crate::final_text::{final_text, last_lines};
 use crate::line_watch::LineWatch;
 use crate::reading::{has_news, row, take_news};
-use crate::run::{self, Cause, Run, STOP_GRACE, Start};
+use crate::run::{self, Cause, Run, STOP_GRACE, Start, State};
 use crate::script_file::ScriptFile;
 use crate::shell::{LONGEST_ARGUMENT, Script, wrap_for_cwd};
 use crate::supervisor::{Spawn, SpawnError, Stdio, Supervisor, lock};
@@ -184,11 +184,26 @@ impl Jobs {
         run.until(|state| state.ending.finished.is_some() || state.ending.unconfirmed).await;
     }
 
-    /// Ends the job's whole group: TERM, and KILL after 5 s. Its owner is not notified.
+    /// Ends the job's whole group for its owner, who is not notified: TERM, and KILL after 5 s.
     pub async fn kill(&self, job: &JobId, reason: &str) -> JobKilled {
+        self.end(job, reason, |state| state.told = true).await
+    }
+
+    /// As [`Jobs::kill`] for the person: the owner is notified of this end as of any other.
+    pub async fn kill_for_person(&self, job: &JobId, urgency: Urgency) -> JobKilled {
+        self.end(job, "stopped by the person", |state| {
+            // An end that came by itself first is told as such.
+            if state.ending.cause.is_none() && state.ending.finished.is_none() {
+                state.urgency = urgency;
+            }
+        })
+        .await
+    }
+
+    async fn end(&self, job: &JobId, reason: &str, note: impl FnOnce(&mut State)) -> JobKilled {
         let Some(run) = self.find(job) else { return JobKilled::NotFound(job.clone()) };
         let finished = run.state(|state| {
-            state.told = true;
+            note(state);
             state.ending.finished.is_some().then(|| state.status())
         });
         if let Some(status) = finished {

@@ -43,7 +43,7 @@ mod wire;
 pub use attended::Attended;
 pub use command::{
     Command, Ended, InputError, JobFinished, JobId, JobKilled, JobRead, JobRow, Listed, News,
-    Observer, Origin, Output, Promotion, Ran, Status, Wait, Waited,
+    Observer, Origin, Output, Promotion, Ran, Status, Urgency, Wait, Waited,
 };
 pub use denial::Denial;
 pub use environment::{LoginPath, command_environment, is_secret, terminal_environment};

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::Signal;
 use crate::capture::Capture;
-use crate::command::{JobFinished, JobId, Observer, Origin, Status};
+use crate::command::{JobFinished, JobId, Observer, Origin, Status, Urgency};
 use crate::denial::Denial;
 use crate::final_text::{final_text, last_lines};
 use crate::line_watch::LineWatch;
@@ -69,6 +69,8 @@ pub(crate) struct State {
     pub readers: HashMap<String, Reader>,
     /// The owner knows of the end, or will not be told.
     pub told: bool,
+    /// Of the owner's knowing.
+    pub urgency: Urgency,
     /// Reads of the owner that are waiting.
     pub owner_waits: usize,
     /// A line that is waited for.
@@ -234,6 +236,7 @@ impl Run {
                 tail: last_lines(&text, NOTICE_LINES, NOTICE_BYTES).into_owned(),
                 log: state.capture.log().map(ToOwned::to_owned),
                 denied: self.denials(state, &text, None),
+                urgency: state.urgency,
             })
         });
         if let Some(notice) = notice {
@@ -323,6 +326,7 @@ pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> 
         deadline: start.deadline.map(|after| now + after),
         readers: HashMap::new(),
         told: false,
+        urgency: Urgency::default(),
         owner_waits,
         watch: start.watch,
         size,

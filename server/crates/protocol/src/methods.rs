@@ -154,8 +154,8 @@ pub const METHODS: &[Method] = &[
     request::<job::JobRef, job::JobKillResult>(
         Sender::Client,
         "copydesk/job/kill",
-        "Stops a job with all it started, or the command in the foreground; the agent is not told of \
-         its end.",
+        "Stops a job with all it started, or the command in the foreground; the agent is told of its end \
+         and who stopped it.",
     ),
     request::<acp::CancelTerminalRequest, acp::CancelTerminalResponse>(
         Sender::Client,

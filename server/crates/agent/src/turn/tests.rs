@@ -298,6 +298,22 @@ async fn cancelled_while_a_command_runs() {
 }
 
 #[tokio::test]
+async fn what_a_cancelled_turn_was_not_told_yet_is_told_with_the_next_request() {
+    let steps = json!([calls(&[bash("echo begun; sleep 300")]), { "text": "done" }]);
+    let desk = Desk::new(Mode::Auto, steps);
+    desk.prompt("go", Delivery::Queue);
+    let prints = |it: &SessionUpdate| matches!(it, SessionUpdate::TerminalOutputChunk(_));
+    desk.editor.until(|it| it.updates.lock().unwrap().iter().any(prints)).await;
+    desk.session.tell("a job ended".to_owned());
+    desk.session.cancel_turn();
+    desk.idle(1).await;
+    let told = || format!("{:?}", desk.session.shared.history()).matches("a job ended").count();
+    assert_eq!(told(), 0);
+    desk.turn("again").await;
+    assert_eq!(told(), 1);
+}
+
+#[tokio::test]
 async fn one_call_is_cancelled_and_the_turn_goes_on() {
     let desk = Desk::new(Mode::Auto, one("Bash", json!({ "command": "echo begun; sleep 300" })));
     desk.prompt("go", Delivery::Queue);

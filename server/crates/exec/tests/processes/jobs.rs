@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use exec::{
     Ended, Exit, JobId, JobKilled, JobRead, Listed, MAX_ACTIVE, MAX_FINISHED, Promotion,
-    SpawnError, Status, Stdio, Wait, Waited,
+    SpawnError, Status, Stdio, Urgency, Wait, Waited,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -103,6 +103,39 @@ async fn killing_reaches_the_group_and_is_not_reported() {
     assert!(!pids.is_empty() && !pids.iter().any(|pid| is_alive(*pid)));
     let news = session.read(&job, Wait::None).await;
     assert_eq!(news.to_string(), "[status: stopped (no longer needed)]");
+    assert!(session.told.finished.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_end_by_the_person_is_reported_once_as_such() {
+    for urgency in [Urgency::Wakes, Urgency::CanWait] {
+        let session = Session::new();
+        let job = session.start("echo begun; sleep 3000").await;
+        session.printed_lines(1).await;
+        assert_eq!(session.jobs.kill_for_person(&job, urgency).await, JobKilled::Stopped);
+        let again = session.jobs.kill_for_person(&job, urgency).await;
+        assert_eq!(again, JobKilled::AlreadyFinished(Status::Stopped));
+        eventually("the report", || !session.told.finished.lock().unwrap().is_empty()).await;
+        session.jobs.shutdown().await;
+        let told = session.told.finished.lock().unwrap();
+        let [told] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!((told.status, told.urgency), (Status::Stopped, urgency));
+        assert_eq!(told.reason.as_deref(), Some("stopped by the person"));
+        assert_eq!(told.tail, "begun");
+    }
+}
+
+#[tokio::test]
+async fn an_end_by_the_person_is_not_reported_to_a_reader_who_sees_it() {
+    let session = Session::new();
+    let job = session.start("sleep 3000").await;
+    let stopping = async {
+        eventually("the reader", || session.row(&job).status == Status::Running).await;
+        session.jobs.kill_for_person(&job, Urgency::Wakes).await
+    };
+    let (news, _) = within(async { tokio::join!(session.read(&job, Wait::Exit), stopping) }).await;
+    assert_eq!(news.to_string(), "[status: stopped (stopped by the person)]");
+    session.jobs.shutdown().await;
     assert!(session.told.finished.lock().unwrap().is_empty());
 }
 
