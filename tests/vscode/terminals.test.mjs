@@ -140,6 +140,22 @@ story('the person types a line into a program and its output can be opened whole
   await line.waitFor({ state: 'hidden' });
 });
 
+story('colours of commands are never shown raw', async (editor, panel) => {
+  const command = "printf '\\033[1;31mred\\033[0m \\033]0;a title\\007 and \\033[38;5;2mgreen\\033[m\\n10%%\\r100%%\\n\\033[2K\\033[1A\\033(Bend\\n'; seq 30000; sleep 0.1; printf '\\033[32'; sleep 0.2; printf 'mcut\\033[0m\\n'";
+  model.play([{ calls: [{ name: 'Bash', input: { command } }] }, { text: 'Done.' }]);
+  await editor.prompt('Print');
+  await panel.locator('.agent', { hasText: 'Done.' }).waitFor();
+  const raw = /\u001b|\[\d*(?:;\d+)*m|a title|⟨U\+001B⟩|10%/;
+  const card = await panel.locator('.output').textContent();
+  assert.match(card, /30000\ncut\n/);
+  assert.doesNotMatch(card, raw);
+  const details = panel.locator('.card', { has: panel.locator('.terminal') });
+  if (!(await details.evaluate(node => node.open))) await details.locator('summary').click();
+  await panel.getByRole('button', { name: 'Show all' }).click();
+  await until('the beginning is in a tab', async () => /red {2}and green\n100%\n/.test(await editor.text().catch(() => '')));
+  assert.doesNotMatch((await editor.text()).replace('100%', ''), raw);
+});
+
 story('a password that is asked for while the panel is hidden is told, and one click leads to its field', async (editor, panel) => {
   const go = join(session.folder, 'go');
   model.play([terminal({ action: 'start', command: `mkfifo go; read line < go; python3 -c '${asks}'`, wait_for: 'got', timeout: 60_000 }), { text: 'It waits for you.' }]);

@@ -84,16 +84,14 @@ class JobList {
 
   private async type({ sessionId, jobId, command }: JobInfo): Promise<void> {
     const line = await vscode.window.showInputBox({ title: `Type into ${jobId}`, prompt: visible(command.slice(0, 200)) });
-    if (line !== undefined) await this.server.request('copydesk/job/write', { sessionId, jobId, text: `${line}\r` });
+    if (line !== undefined) await this.jobs.type(sessionId, jobId, line);
   }
 
-  /** Types the password, unless the program has stopped asking: elsewhere it would be shown. */
-  private async password({ sessionId, jobId, secretPrompt }: JobInfo): Promise<void> {
+  private async password(job: JobInfo): Promise<void> {
+    const { jobId, secretPrompt } = job;
     const password = await vscode.window.showInputBox({ title: `${jobId} asks: ${visible(secretPrompt ?? '')}`, password: true, ignoreFocusOut: true });
-    if (password === undefined) return;
-    const { jobs } = await this.server.request('copydesk/job/list', { sessionId });
-    if (jobs.some(job => job.jobId === jobId && job.secretPrompt === secretPrompt)) await this.server.request('copydesk/job/write', { sessionId, jobId, text: `${password}\r` });
-    else void vscode.window.showInformationMessage(`${jobId} does not ask for the password any more; nothing was typed.`);
+    if (password === undefined || (await this.jobs.typePassword(job, password))) return;
+    void vscode.window.showInformationMessage(`${jobId} does not ask for the password any more; nothing was typed.`);
   }
 
   private async resize({ sessionId, jobId, cols, rows }: JobInfo): Promise<void> {

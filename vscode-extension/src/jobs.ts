@@ -27,24 +27,36 @@ export class Jobs implements vscode.Disposable, vscode.TextDocumentContentProvid
     private readonly conversation: Conversation,
   ) {}
 
-  /** Types the password, unless the program has stopped asking: elsewhere it would be shown. */
+  /** Answers the password prompt of a terminal in the shown chat. */
   async givePassword(terminalId: string, password: string): Promise<void> {
     const sessionId = this.conversation.shownSession;
-    const { transcript } = this.conversation;
-    const list = await this.list();
-    if (!sessionId || !list?.some(job => job.terminalId === terminalId && job.secretPrompt)) {
-      if (list) transcript.jobs(list);
-      transcript.notice('warning', 'The password was not sent', 'The program does not ask for it any more.');
-      return;
-    }
-    transcript.passwordGiven(terminalId);
-    await this.server.request('copydesk/job/write', { sessionId, jobId: terminalId, text: `${password}\r` });
+    if (sessionId && this.server.running && (await this.typePassword({ sessionId, jobId: terminalId }, password))) return;
+    await this.refresh();
+    this.conversation.transcript.notice('warning', 'The password was not sent', 'The program does not ask for it any more.');
+  }
+
+  /**
+   * Types the password, unless the program has stopped asking: elsewhere it would be shown. With a prompt, only as
+   * the answer to that one. Gives whether it was typed.
+   */
+  async typePassword({ sessionId, jobId, secretPrompt }: Pick<JobInfo, 'sessionId' | 'jobId' | 'secretPrompt'>, password: string): Promise<boolean> {
+    const { jobs } = await this.server.request('copydesk/job/list', { sessionId });
+    const now = jobs.find(job => job.jobId === jobId)?.secretPrompt;
+    if (!now || (secretPrompt && secretPrompt !== now)) return false;
+    if (sessionId === this.conversation.shownSession) this.conversation.transcript.passwordGiven(jobId);
+    await this.type(sessionId, jobId, password);
+    return true;
   }
 
   /** Types a line and the enter key. */
   async typeLine(terminalId: string, line: string): Promise<void> {
     const sessionId = this.conversation.shownSession;
-    if (sessionId) await this.server.request('copydesk/job/write', { sessionId, jobId: terminalId, text: `${line}\r` });
+    if (sessionId) await this.type(sessionId, terminalId, line);
+  }
+
+  /** Types a line and the enter key into a program of any chat. */
+  async type(sessionId: string, jobId: string, line: string): Promise<void> {
+    await this.server.request('copydesk/job/write', { sessionId, jobId, text: `${line}\r` });
   }
 
   /** Shows all that was printed so far in an editor tab that asks nothing when it is closed. */

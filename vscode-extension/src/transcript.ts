@@ -7,6 +7,7 @@ import { TerminalDecoder, overwrite, visible } from './terminalText';
 import type { Block, Change, Item, Location, PlanView, TerminalView, ToolItem } from './view';
 
 const TERMINAL_TAIL = 50_000;
+const LEFT_OUT = /^\[\d+ bytes not shown\]$/m;
 const BLOCK_LIMIT = 200_000;
 const RUNNING = new Set(['pending', 'in_progress', 'paused']);
 
@@ -265,9 +266,9 @@ export class Transcript {
   private output(state: TerminalState, data: string): void {
     const text = state.decoder.decode(data);
     if (text === '') return;
-    const before = state.view.text;
+    const { text: before, cut } = state.view;
     this.fill(state, text);
-    if (state.view.text.startsWith(before)) {
+    if (state.view.cut === cut && state.view.text.startsWith(before)) {
       this.emit({ type: 'output', id: state.view.id, text: state.view.text.slice(before.length) });
     } else {
       this.emit({ type: 'terminal', terminal: { ...state.view } });
@@ -279,6 +280,8 @@ export class Transcript {
     const end = whole.lastIndexOf('\n') + 1;
     state.lines += overwrite(whole.slice(0, end));
     state.open = whole.slice(end).slice(-TERMINAL_TAIL);
+    // Of a flood the server sends only ends, each after such a line.
+    if (LEFT_OUT.test(whole)) state.view.cut = true;
     // Cut seldom: each cut is sent whole.
     if (state.lines.length > 2 * TERMINAL_TAIL) {
       state.lines = state.lines.slice(state.lines.indexOf('\n', state.lines.length - TERMINAL_TAIL) + 1);

@@ -101,6 +101,13 @@ test('terminal output is bytes cut anywhere, and only its tail is kept', () => {
   assert.match(terminal.text, /^line \d+ .*line 2999 -+\n$/s);
 });
 
+test('output that the server left out is known to be cut', () => {
+  const { transcript } = play({ sessionUpdate: 'terminal_update', terminalId: 'x' }, { sessionUpdate: 'terminal_output_chunk', terminalId: 'x', data: base64('a\n') });
+  assert.equal(transcript.view().terminals[0]?.cut, false);
+  transcript.apply({ sessionUpdate: 'terminal_output_chunk', terminalId: 'x', data: base64('\r\n[12 bytes not shown]\r\nb\n') });
+  assert.equal(transcript.view().terminals[0]?.cut, true);
+});
+
 test('control sequences disappear, carriage returns and backspaces act, hidden characters show', () => {
   const decoder = new TerminalDecoder();
   const read = (...parts: string[]): string => overwrite(parts.map(part => decoder.decode(base64(part))).join(''));

@@ -149,6 +149,15 @@ local function stop()
   end
 end
 
+--- A draft is not lost and no turn stopped by a key that leaves insert mode one time and is hit twice.
+local function stop_unless_drafting()
+  if #api.nvim_buf_get_lines(0, 0, -1, false) == 1 and api.nvim_get_current_line() == '' then
+    stop()
+  else
+    log.tell('the input holds a draft: :Copydesk stop stops the turn', vim.log.levels.INFO)
+  end
+end
+
 ---@param kind string
 local function answer(kind)
   local answered, message = permission.answer(kind)
@@ -278,7 +287,7 @@ local function make_input()
   map(buf, 'n', '<Tab>', function()
     focus(windows.transcript)
   end, 'transcript')
-  map(buf, 'n', '<C-c>', stop, 'stop')
+  map(buf, 'n', '<C-c>', stop_unless_drafting, 'stop')
   map(buf, 'n', 'g?', keys.toggle, 'keys')
 end
 

@@ -238,9 +238,11 @@ M.subcommands = {
   },
   input = {
     run = function(text)
-      require('copydesk.jobs').choose(text, function(job)
-        return job.takesInput
-      end, require('copydesk.joblist').type)
+      require('copydesk.jobs').choose(text, {
+        can = function(job)
+          return job.takesInput
+        end,
+      }, require('copydesk.joblist').type)
     end,
   },
   output = {
@@ -256,9 +258,11 @@ M.subcommands = {
         jobs.stop_call(now.id, call)
         return
       end
-      jobs.choose(text, function()
-        return true
-      end, jobs.stop)
+      jobs.choose(text, {
+        can = function()
+          return true
+        end,
+      }, jobs.stop)
     end,
   },
   background = {

@@ -174,26 +174,40 @@ function M.to_background(session, call)
   end)
 end
 
+---@class copydesk.Wanted
+---@field can fun(job: copydesk.protocol.JobInfo): boolean
+---@field none? string what is said where there is none
+---@field label? fun(job: copydesk.protocol.JobInfo): string
+---@field on_none? fun()
+
+---@param job copydesk.protocol.JobInfo
+---@return string
+local function label(job)
+  return ('%s  %s'):format(job.jobId, (job.command:gsub('%s+', ' ')))
+end
+
 --- Calls back with one of those that run: the one named, the only one, or the one the person chooses.
 ---@param id string empty for any
----@param can fun(job: copydesk.protocol.JobInfo): boolean
+---@param wanted copydesk.Wanted
 ---@param callback fun(job: copydesk.protocol.JobInfo)
-function M.choose(id, can, callback)
+function M.choose(id, wanted, callback)
   M.list(function(problem, all)
     local fitting = vim.tbl_filter(function(job)
-      return M.is_running(job) and (id == '' or job.jobId == id) and can(job)
+      return M.is_running(job) and (id == '' or job.jobId == id) and wanted.can(job)
     end, all)
-    if problem or #fitting == 0 then
-      local none = id == '' and 'no such program runs' or ('no such program runs as ' .. id)
-      log.tell(problem or none, not problem and vim.log.levels.INFO or nil)
+    if problem then
+      log.tell(problem)
+    elseif #fitting == 0 then
+      if wanted.on_none then
+        wanted.on_none()
+      end
+      log.tell(wanted.none or ('no such program runs' .. (id == '' and '' or ' as ' .. id)), vim.log.levels.INFO)
     elseif #fitting == 1 then
       callback(fitting[1])
     else
       vim.ui.select(fitting, {
         prompt = 'Which program?',
-        format_item = function(job)
-          return ('%s  %s'):format(job.jobId, (job.command:gsub('%s+', ' ')))
-        end,
+        format_item = wanted.label or label,
       }, function(job)
         if job then
           callback(job)

@@ -6,11 +6,12 @@ local api = vim.api
 local help_win = nil ---@type integer?
 
 local list = {
-  { 'both', '<C-c>', 'stop the running turn' },
   { 'both', 'g?', 'show or hide this help' },
+  { 'input', '<C-c>', 'stop the running turn, if nothing is drafted (normal mode)' },
   { 'input', '<CR>', 'send (normal mode)' },
   { 'input', '<C-s>', 'send (insert mode too)' },
   { 'input', '<Tab>', 'go to the transcript (normal mode)' },
+  { 'transcript', '<C-c>', 'stop the running turn' },
   { 'transcript', 'a', 'allow once' },
   { 'transcript', 'A', 'always allow' },
   { 'transcript', 'r', 'reject' },

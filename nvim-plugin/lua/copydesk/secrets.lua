@@ -166,34 +166,16 @@ end
 --- Lets the person type the password that a program asks for: the one named, or the only one.
 ---@param id string empty for any
 function M.type(id)
-  jobs.list(function(problem, all)
-    if problem then
-      log.tell(problem)
-      return
-    end
-    local asking = vim.tbl_filter(function(job)
-      return jobs.secret_prompt(job) ~= nil and (id == '' or job.jobId == id)
-    end, all)
-    if #asking == 0 then
-      if id == '' then
-        M.forget()
-      end
-      log.tell('no such program asks for a password', info)
-    elseif #asking == 1 then
-      M.answer(asking[1])
-    else
-      vim.ui.select(asking, {
-        prompt = 'Which program?',
-        format_item = function(job)
-          return ('%s `%s`: %s'):format(job.jobId, one_line(job.command), jobs.secret_prompt(job))
-        end,
-      }, function(job)
-        if job then
-          M.answer(job)
-        end
-      end)
-    end
-  end)
+  jobs.choose(id, {
+    can = function(job)
+      return jobs.secret_prompt(job) ~= nil
+    end,
+    none = 'no such program asks for a password',
+    label = function(job)
+      return ('%s `%s`: %s'):format(job.jobId, one_line(job.command), jobs.secret_prompt(job))
+    end,
+    on_none = id == '' and M.forget or nil,
+  }, M.answer)
 end
 
 return M

@@ -281,6 +281,22 @@ T['jobs are listed, typed into and stopped in the list'] = function()
   c:wait('vim.inspect(told):find("term-1: stop", 1, true)')
 end
 
+T['colours of commands are never shown raw'] = function()
+  local command = [[printf '\033[1;31mred\033[0m \033]0;a title\007 and \033[38;5;2mgreen\033[m\n]]
+    .. [[10%%\r100%%\n\033[2K\033[1A\033(Bend\n'; sleep 0.1; printf '\033[32'; sleep 0.2; printf 'mcut\033[0m\n']]
+  local model = child.model({ run_step(command), { text = 'Done.' } })
+  local c = with_auto(model)
+  c:cmd('Copydesk send print')
+  c:wait('#turns > 0')
+  shows(c, 'red  and green\n100%\nend\ncut\n')
+  c:cmd('Copydesk output')
+  c:wait([[vim.fn.bufname() == 'copydesk://output/term-1']])
+  local expected = { 'red  and green', '100%', 'end', 'cut' }
+  check(buffer_lines(c, 'copydesk://output/term-1'), expected)
+  -- The card shows the command as it was given, which names the sequences without being any.
+  check(c:lua('return ' .. transcript):find('\27', 1, true), nil)
+end
+
 T['a long output is read page by page, a short one is there at once'] = function()
   local model = child.model({
     run_step('seq 1 40000'),

@@ -318,12 +318,16 @@ T['clearing the prompt stops nothing'] = function()
   local c = started()
   c:update({ sessionUpdate = 'state_update', state = 'running' })
   c:wait('require("copydesk").status().state == "running"')
-  for _, clearing in ipairs({ '<C-u>', '<C-w><C-w>', '<Esc>cc<Esc>', '<Esc>ggdG', '<C-c>:%d<CR>' }) do
+  local clearings =
+    { '<C-u>', '<C-w><C-w>', '<Esc>cc<Esc>', '<Esc>ggdG', '<C-c>:%d<CR>', '<C-c><C-c>:%d<CR>' }
+  for _, clearing in ipairs(clearings) do
     c:type('ihalf said' .. clearing .. '<Esc>ggdG')
     c:wait([[vim.deep_equal(vim.api.nvim_buf_get_lines(0, 0, -1, false), { '' })]])
   end
   check(#c:received('session/cancel'), 0)
   check(c:lua('return require("copydesk").status().state'), 'running')
+  c:type('<C-c>')
+  check(c:received('session/cancel'), { { sessionId = 's1' } })
 end
 
 T['closing either window by any means closes the chat and it comes back'] = function()
