@@ -37,11 +37,26 @@ pub struct Dialect {
     pub media: Media,
     /// How it is said what became of a job that is looked at.
     pub looks: Looks,
+    /// How long commands may take.
+    pub time: Time,
     /// Tools that are not offered, each with the one that is used instead.
     hidden: &'static [(&'static str, &'static str)],
     /// Tools that look otherwise than the canonical ones.
     faces: &'static [Face],
     shown: OnceLock<Vec<Shown>>,
+}
+
+/// How long a command may take where neither its call nor the settings say, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Time {
+    /// While the agent waits for it.
+    pub foreground: u64,
+    /// As a job from the start; absent: as long as it takes.
+    pub background: Option<u64>,
+}
+
+impl Time {
+    const USUAL: Time = Time { foreground: 120_000, background: None };
 }
 
 /// How the lines of files are shown.
@@ -251,6 +266,7 @@ pub static CANONICAL: Dialect = Dialect {
     found: Found::MUCH,
     media: Media::InRead,
     looks: Looks::Status,
+    time: Time::USUAL,
     hidden: &[],
     faces: &[],
     shown: OnceLock::new(),

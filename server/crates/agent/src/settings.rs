@@ -26,6 +26,8 @@ pub struct Settings {
     pub edits: Edits,
     /// How commands are run.
     pub shell: Shell,
+    /// Commands in the background.
+    pub jobs: Jobs,
 }
 
 /// The names, fields and formats under which tools are shown.
@@ -275,7 +277,7 @@ pub enum SavePolicy {
 pub struct Shell {
     /// The shell, e.g. `/bin/bash`; absent: bash, else sh.
     pub program: Option<String>,
-    /// Milliseconds a foreground command may take; absent: 120,000.
+    /// Milliseconds a foreground command may take where its call does not say; absent: 120,000.
     pub timeout: Option<u64>,
     /// What the kernel lets commands do, whatever they are: `off`, `workspace-write` or `read-only`.
     pub sandbox: Confinement,
@@ -283,6 +285,15 @@ pub struct Shell {
     pub sandbox_writable: Vec<String>,
     /// Whether confined commands may use the network and talk to programs that listen on this machine.
     pub sandbox_network: bool,
+}
+
+/// Commands in the background.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Jobs {
+    /// Milliseconds a command started in the background may take where its call does not say; absent:
+    /// as long as it takes.
+    pub default_timeout: Option<u64>,
 }
 
 /// What commands are confined to by the kernel.

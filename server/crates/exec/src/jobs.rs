@@ -194,7 +194,7 @@ impl Jobs {
         self.end(job, "stopped by the person", |state| {
             // An end that came by itself first is told as such.
             if state.ending.cause.is_none() && state.ending.finished.is_none() {
-                state.urgency = urgency;
+                state.ending.urgency = urgency;
             }
         })
         .await

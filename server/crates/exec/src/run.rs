@@ -69,8 +69,6 @@ pub(crate) struct State {
     pub readers: HashMap<String, Reader>,
     /// The owner knows of the end, or will not be told.
     pub told: bool,
-    /// Of the owner's knowing.
-    pub urgency: Urgency,
     /// Reads of the owner that are waiting.
     pub owner_waits: usize,
     /// A line that is waited for.
@@ -99,6 +97,8 @@ pub(crate) struct Ending {
     pub lost: bool,
     /// Nothing of the group is left.
     pub finished: Option<Instant>,
+    /// How soon the owner is to know.
+    pub urgency: Urgency,
 }
 
 /// Where one reader stands.
@@ -236,7 +236,7 @@ impl Run {
                 tail: last_lines(&text, NOTICE_LINES, NOTICE_BYTES).into_owned(),
                 log: state.capture.log().map(ToOwned::to_owned),
                 denied: self.denials(state, &text, None),
-                urgency: state.urgency,
+                urgency: state.ending.urgency,
             })
         });
         if let Some(notice) = notice {
@@ -326,7 +326,6 @@ pub(crate) fn start(start: Start, mut process: Process) -> io::Result<Arc<Run>> 
         deadline: start.deadline.map(|after| now + after),
         readers: HashMap::new(),
         told: false,
-        urgency: Urgency::default(),
         owner_waits,
         watch: start.watch,
         size,

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::dialects::{
-    Context, Dialect, Face, Field, Found, Limits, Lines, Looks, Media, Needed, Preset,
+    Context, Dialect, Face, Field, Found, Limits, Lines, Looks, Media, Needed, Preset, Time,
 };
 
 const PATH: Field = Field::new("file_path").named("path");
@@ -20,6 +20,7 @@ pub static DIALECT: Dialect = Dialect {
     },
     media: Media::InRead,
     looks: Looks::Status,
+    time: Time::USUAL,
     hidden: &[
         ("MultiEdit", "Edit"),
         ("EditLines", "Edit"),

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Found, Lines, Looks, Media};
+use crate::dialects::{Context, Dialect, Face, Field, Found, Lines, Looks, Media, Time};
 
 pub static DIALECT: Dialect = Dialect {
     name: "gpt",
@@ -11,6 +11,7 @@ pub static DIALECT: Dialect = Dialect {
     found: Found::MUCH,
     media: Media::InRead,
     looks: Looks::Status,
+    time: Time::USUAL,
     hidden: &[
         ("Edit", "ApplyPatch"),
         ("MultiEdit", "ApplyPatch"),

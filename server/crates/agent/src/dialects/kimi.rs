@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::dialects::{
-    Context, Dialect, Face, Field, Found, Limits, Lines, Looks, Media, Needed, Preset,
+    Context, Dialect, Face, Field, Found, Limits, Lines, Looks, Media, Needed, Preset, Time,
 };
 
 const PATH: Field = Field::new("file_path").named("path");
@@ -16,6 +16,7 @@ pub static DIALECT: Dialect = Dialect {
     found: Found::MUCH,
     media: Media::Apart,
     looks: Looks::Fields,
+    time: Time { foreground: 60_000, background: Some(600_000) },
     hidden: &[
         ("MultiEdit", "Edit"),
         ("ApplyPatch", "Edit"),
@@ -80,12 +81,8 @@ pub static DIALECT: Dialect = Dialect {
                     "Milliseconds it may take: in the foreground 60,000 unless given, 300,000 at most; in \
                      the background 600,000.",
                 )
-                .preset(Preset::Number(60_000))
                 .most(300_000)
-                .in_background(Limits {
-                    preset: Preset::Number(600_000),
-                    most: Some(600_000),
-                }),
+                .in_background(Limits { preset: Preset::Absent, most: Some(600_000) }),
             Field::new("description")
                 .described("What it does; required for a command in the background.")
                 .needed(Needed::InBackground),
@@ -96,7 +93,7 @@ pub static DIALECT: Dialect = Dialect {
         Face::new("JobOutput", "TaskOutput").only(&[
             TASK,
             Field::new("block"),
-            Field::new("timeout"),
+            Field::new("timeout").described("Seconds to wait, at most 600. Absent: 30."),
         ]),
         Face::new("JobKill", "TaskStop").only(&[TASK, Field::new("reason")]),
     ],

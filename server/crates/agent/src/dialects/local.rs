@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Found, Lines, Looks, Media};
+use crate::dialects::{Context, Dialect, Found, Lines, Looks, Media, Time};
 
 pub static DIALECT: Dialect = Dialect {
     name: "local",
@@ -12,6 +12,7 @@ pub static DIALECT: Dialect = Dialect {
     found: Found::MUCH,
     media: Media::InRead,
     looks: Looks::Status,
+    time: Time::USUAL,
     hidden: &[("Edit", "EditLines"), ("MultiEdit", "EditLines"), ("ApplyPatch", "EditLines")],
     faces: &[],
     shown: OnceLock::new(),

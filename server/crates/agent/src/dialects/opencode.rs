@@ -2,7 +2,9 @@
 
 use std::sync::OnceLock;
 
-use crate::dialects::{Context, Dialect, Face, Field, Found, Lines, Looks, Media, Needed, Preset};
+use crate::dialects::{
+    Context, Dialect, Face, Field, Found, Lines, Looks, Media, Needed, Preset, Time,
+};
 
 const PATH: Field = Field::new("file_path").named("filePath");
 
@@ -13,6 +15,7 @@ pub static DIALECT: Dialect = Dialect {
     found: Found::MUCH,
     media: Media::InRead,
     looks: Looks::Status,
+    time: Time::USUAL,
     hidden: &[
         ("EditLines", "Edit"),
         ("MultiEdit", "Edit"),

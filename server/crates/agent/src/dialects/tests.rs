@@ -262,13 +262,13 @@ fn limits_and_presets_are_the_dialects_own() {
     let check_bash = |dialect: &str, tool: &str, given: Value, expected: Value| {
         check_read(dialect, tool, bash(given), Ok(bash(expected)));
     };
-    check_bash("kimi", "Bash", json!({}), json!({"timeout": 60_000}));
+    check_bash("kimi", "Bash", json!({}), json!({}));
     check_bash("kimi", "Bash", json!({"timeout": 400_000}), json!({"timeout": 300_000}));
     check_bash(
         "kimi",
         "Bash",
         json!({"run_in_background": true, "description": "y"}),
-        json!({"run_in_background": true, "description": "y", "timeout": 600_000}),
+        json!({"run_in_background": true, "description": "y"}),
     );
     check_read(
         "kimi",

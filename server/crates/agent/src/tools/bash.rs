@@ -18,7 +18,6 @@ use crate::place::Place;
 use crate::sandbox;
 use crate::tool::{Access, Card, CommandAccess, Cx, Failure, Form, Output, Tool};
 
-const DEFAULT: u64 = 120_000;
 const LONGEST: u64 = 600_000;
 const YIELD: u64 = 90_000;
 const LONGEST_JOB: u64 = 21_600_000;
@@ -142,14 +141,16 @@ impl Bash {
         let env = cx.session.world.command_environment().await;
         let cwd = self.folder(&cx.place)?;
         let mut command = Command::new(self.command.clone(), shell, cwd, env);
-        let default = settings.timeout.unwrap_or(DEFAULT);
+        let time = cx.dialect.time;
         let limit = |ms: u64| Some(Duration::from_millis(ms));
         if self.run_in_background {
             let own = self.timeout.or(self.deadline).filter(|it| *it != 0);
-            let longest = own.map(|it| it.min(LONGEST_JOB)).or(settings.timeout);
+            let usual = config.settings.jobs.default_timeout.filter(|it| *it != 0);
+            let longest = own.map(|it| it.min(LONGEST_JOB)).or(usual).or(time.background);
             command.timeout = longest.filter(|_| !self.disable_timeout).and_then(limit);
         } else {
-            command.timeout = limit(self.timeout.unwrap_or(default).clamp(1, LONGEST));
+            let timeout = self.timeout.or(settings.timeout).unwrap_or(time.foreground);
+            command.timeout = limit(timeout.clamp(1, LONGEST));
             command.yield_after = match self.yield_time_ms.unwrap_or(YIELD) {
                 0 => None,
                 ms => limit(ms),

@@ -24,7 +24,8 @@ pub struct JobOutput {
     /// Wait for the job's end.
     #[serde(default)]
     block: bool,
-    /// Seconds to wait, at most 30 for output and 600 for the end. Absent: 30.
+    /// Milliseconds to wait, at most 30,000 for output and 600,000 for the end; up to 600 they count
+    /// as seconds. Absent: 30,000.
     timeout: Option<u64>,
 }
 
@@ -63,7 +64,7 @@ impl Tool for JobOutput {
             WaitFor::Output => Wait::Output,
             WaitFor::Exit => Wait::Exit,
         };
-        let timeout = Duration::from_secs(self.timeout.unwrap_or(30).min(600));
+        let timeout = patience(self.timeout, cx.dialect.looks);
         let job = JobId::from(self.job_id.as_str());
         let read = tokio::select! {
             biased;
@@ -77,6 +78,16 @@ impl Tool for JobOutput {
                 Looks::Fields => format!("{}{read}", fields(news, wait)),
             })),
         }
+    }
+}
+
+/// Where looks have fields the wait is in seconds. Elsewhere no one waits for so few milliseconds.
+fn patience(timeout: Option<u64>, looks: Looks) -> Duration {
+    match (timeout, looks) {
+        (None, _) => Duration::from_secs(30),
+        (Some(seconds), Looks::Fields) => Duration::from_secs(seconds.min(600)),
+        (Some(seconds @ ..=600), Looks::Status) => Duration::from_secs(seconds),
+        (Some(millis), Looks::Status) => Duration::from_millis(millis.min(600_000)),
     }
 }
 
@@ -106,4 +117,26 @@ fn fields(news: &News, wait: Wait) -> String {
     }
     lines.extend(news.log.iter().map(|it| format!("output_path: {}", it.display())));
     format!("{}\n", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Looks, patience};
+
+    #[test]
+    fn a_wait_is_in_the_dialects_unit() {
+        for (timeout, looks, millis) in [
+            (None, Looks::Status, 30_000),
+            (Some(0), Looks::Status, 0),
+            (Some(5), Looks::Status, 5_000),
+            (Some(600), Looks::Status, 600_000),
+            (Some(601), Looks::Status, 601),
+            (Some(30_000), Looks::Status, 30_000),
+            (Some(u64::MAX), Looks::Status, 600_000),
+            (Some(900), Looks::Fields, 600_000),
+            (Some(2), Looks::Fields, 2_000),
+        ] {
+            assert_eq!(patience(timeout, looks), Duration::from_millis(millis), "{timeout:?}");
+        }
+    }
 }
