@@ -152,6 +152,7 @@ const CASES: &[(&str, Proof)] = &[
             (PROCESSES, "a_double_forked_daemon_does_not_outlive_a_killed_server"),
             (PROCESSES, "nothing_outlives_a_closed_standard_input"),
             (PROCESSES, "a_terminal_does_not_outlive_a_killed_server_nor_a_closed_input"),
+            ("tests/nvim/e2e/jobs.lua", "nothing outlives a killed Neovim"),
         ]),
     ),
     ("H2", Here),

@@ -297,6 +297,50 @@ T['colours of commands are never shown raw'] = function()
   check(c:lua('return ' .. transcript):find('\27', 1, true), nil)
 end
 
+--- Whether a `sleep` of this length runs anywhere.
+local function sleeps(seconds)
+  for name in vim.fs.dir('/proc') do
+    local file = name:match('^%d+$') and io.open(('/proc/%s/cmdline'):format(name))
+    local words = file and file:read('*a')
+    if file then
+      file:close()
+    end
+    if words == ('sleep\0%s\0'):format(seconds) then
+      return true
+    end
+  end
+  return false
+end
+
+T['nothing outlives a killed Neovim'] = function()
+  local model = child.model({
+    {
+      calls = {
+        {
+          name = 'Bash',
+          input = {
+            command = '(setsid sleep 3191.25 &); sleep 3191.25 & sleep 3191.25',
+            run_in_background = true,
+          },
+        },
+      },
+    },
+    { text = 'It runs.' },
+  })
+  local c = with_auto(model)
+  c:cmd('Copydesk send begin')
+  c:wait('#turns > 0')
+  local runs = vim.wait(child.patience, function()
+    return sleeps('3191.25')
+  end, 20)
+  check(runs, true, 'it runs')
+  vim.uv.kill(c:lua('return vim.uv.os_getpid()'), 'sigkill')
+  local ended = vim.wait(5000, function()
+    return not sleeps('3191.25')
+  end, 20)
+  check(ended, true, 'nothing is left')
+end
+
 T['a long output is read page by page, a short one is there at once'] = function()
   local model = child.model({
     run_step('seq 1 40000'),

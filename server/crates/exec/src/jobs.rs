@@ -24,7 +24,7 @@ use crate::line_watch::LineWatch;
 use crate::reading::{has_news, row, take_news};
 use crate::run::{self, Cause, Run, STOP_GRACE, Start, State};
 use crate::script_file::ScriptFile;
-use crate::shell::{LONGEST_ARGUMENT, Script, wrap_for_cwd};
+use crate::shell::{LONGEST_ARGUMENT, SAFE_ARGUMENT, Script, wrap_for_cwd};
 use crate::supervisor::{Spawn, SpawnError, Stdio, Supervisor, lock};
 
 /// Jobs that may run at once.
@@ -281,8 +281,7 @@ impl Jobs {
             return Err(SpawnError::Os("the command contains a NUL character".to_owned()));
         }
         let cwd_report = self.inner.folder.join(format!("{terminal}.cwd"));
-        let file = (LONGEST_ARGUMENT < script.len()).then(|| self.script_file(&terminal, &script));
-        let file = file.transpose()?;
+        let file = self.script_file(&terminal, &script)?;
         let given =
             file.as_ref().map_or(Script::Given(&script), |file| Script::InFile(file.path()));
         let (argv, stdio) = match stdio {
@@ -329,9 +328,18 @@ impl Jobs {
         Ok(run)
     }
 
-    fn script_file(&self, terminal: &str, script: &str) -> Result<ScriptFile, SpawnError> {
+    /// The file of a script that is too long for an argument, or had better not be one.
+    fn script_file(&self, terminal: &str, script: &str) -> Result<Option<ScriptFile>, SpawnError> {
+        if script.len() <= SAFE_ARGUMENT {
+            return Ok(None);
+        }
         let path = self.inner.folder.join(format!("{terminal}.script"));
-        ScriptFile::write(path, script).map_err(|error| SpawnError::NoRoom(script.len(), error))
+        match ScriptFile::write(path, script) {
+            Ok(file) => Ok(Some(file)),
+            // On a full disk it is tried as an argument.
+            Err(_) if script.len() < LONGEST_ARGUMENT => Ok(None),
+            Err(error) => Err(SpawnError::NoRoom(script.len(), error)),
+        }
     }
 
     pub(crate) fn find(&self, job: &JobId) -> Option<Arc<Run>> {

@@ -21,13 +21,14 @@ pub struct Shell {
 pub enum Script<'a> {
     /// As an argument.
     Given(&'a str),
-    /// In a file, for one longer than [`LONGEST_ARGUMENT`].
+    /// In a file, for one longer than [`SAFE_ARGUMENT`].
     InFile(&'a Path),
 }
 
-/// Bytes of a script that goes as an argument, of which the system takes 128 KiB; quoted it may be
-/// twice as long.
-pub const LONGEST_ARGUMENT: usize = 60_000;
+/// Bytes of a script that the system takes as an argument even where each has to be quoted.
+pub const SAFE_ARGUMENT: usize = 60_000;
+/// Bytes of an argument, as Linux counts them, with its end.
+pub const LONGEST_ARGUMENT: usize = 128 * 1024;
 
 /// How the scripts of a shell are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -54,6 +54,10 @@ async fn a_long_script_without_a_place_for_its_file_is_not_run() {
         said.contains("a command of 200013 bytes") && said.contains("Not a directory"),
         "{said}"
     );
+    // As long as the system takes it goes without.
+    let ran = session.run(&format!("echo $0; exit 3 # {}", "x".repeat(120_000))).await;
+    check_code(&ran.ended, 3);
+    assert_eq!(ran.output.text, "bash\n");
 }
 
 #[tokio::test]
