@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 
 const LINES: &str = "one\ntwo\nthree\n";
 
-fn with_dialect(mut settings: Value, dialect: &str) -> Value {
+pub fn with_dialect(mut settings: Value, dialect: &str) -> Value {
     settings["models"]["mock/test"]["dialect"] = json!(dialect);
     settings["mode"] = json!("edit");
     settings

@@ -70,7 +70,12 @@ fn each_shell_gives_its_output_whole_and_nothing_of_its_prompt() {
         }
         let mut settings = automatic();
         settings["shell"] = json!({ "program": shell });
-        let editor = Start::new(&workspace).settings(&settings).start();
+        let noisy = workspace.beside("home").join(".bashrc").display().to_string();
+        let editor = Start::new(&workspace)
+            .settings(&settings)
+            .env("BASH_ENV", &noisy)
+            .env("ENV", &noisy)
+            .start();
         let session = editor.session();
         let bash = |command: &str| session.tool("Bash", json!({ "command": command })).ok();
         // Nushell shows what its last command made, and has a `seq` of its own.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::dialects::with_dialect;
 use crate::editor::{Editor, Start};
 use crate::model::{Model, Step};
 use crate::workspace::{PATIENCE, Workspace, processes, until};
@@ -55,8 +56,9 @@ fn the_configured_time_of_jobs_counts_and_their_end_is_told() {
             Step::text("It runs."),
             Step::text("I see."),
         ]);
-        let more = json!({ "mode": "auto", "dialect": dialect, "jobs": { "default_timeout": 2000 }, "shell": { "timeout": 400_000 } });
-        let editor = Editor::open(&workspace, &model.settings_with(&more));
+        let more = json!({ "mode": "auto", "jobs": { "default_timeout": 2000 }, "shell": { "timeout": 400_000 } });
+        let settings = with_dialect(model.settings_with(&more), dialect);
+        let editor = Editor::open(&workspace, &settings);
         let session = editor.session();
         assert_eq!(session.prompt("go"), "end_turn");
         let told = model.wait_requests(3)[2].body.to_string();
@@ -142,4 +144,34 @@ fn commands_in_plan_mode_lead_into_no_loop() {
     assert!(results[0].contains("hello"), "{results:?}");
     assert!(results[1].contains("plan"), "{results:?}");
     assert!(workspace.has("a.txt") && editor.asked("session/request_permission").is_empty());
+}
+
+/// T47: long output of a command or a job is cut to head and tail, and the result says how much is left
+/// out and where the whole is, at the length that each dialect is used to.
+#[test]
+fn what_is_left_out_of_the_output_is_said() {
+    for (dialect, [shell, read], most) in
+        [("claude", ["Bash", "JobOutput"], 30_000), ("chord", ["shell", "job_output"], 16_384)]
+    {
+        let workspace = Workspace::new(&[]);
+        let model = Model::new([
+            Step::call(shell, json!({ "command": "seq 10001 16000", "description": "Count" })),
+            Step::call(shell, background("seq 10001 16000")),
+            Step::call(read, json!({ "job_id": "job-1", "wait": "exit" })),
+        ]);
+        let settings = model.settings_with(&json!({ "mode": "auto" }));
+        let editor = Editor::open(&workspace, &with_dialect(settings, dialect));
+        editor.session().prompt("go");
+        let results = model.results_of(model.requests().last().unwrap());
+        for text in [&results[0], &results[2]] {
+            assert!(
+                text.len() < most && most * 8 / 10 < text.len(),
+                "{dialect}: {}: {text}",
+                text.len()
+            );
+            assert!(text.contains("10001\n10002\n") && text.contains("16000"), "{dialect}: {text}");
+            let [_, said] = text.split("[… ").collect::<Vec<_>>()[..] else { panic!("{text}") };
+            assert!(said.contains("characters left out here; the whole is artifact:"), "{said}");
+        }
+    }
 }

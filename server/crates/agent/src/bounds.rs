@@ -166,21 +166,23 @@ fn spilled(text: String, longest: usize, shared: &Arc<Shared>, dialect: &Dialect
     if text.chars().count() <= longest {
         return text;
     }
-    head_and_tail(&text, dialect, || shared.artifacts.save(&text))
+    head_and_tail(&text, RESULT, dialect, || shared.artifacts.save(&text))
 }
 
-/// Head and tail of a long text; `keep` keeps the whole and gives the artifact's id.
+/// Head and tail of a text of more than `most` characters; `keep` keeps the whole and gives the
+/// artifact's id.
 pub fn head_and_tail(
     text: &str,
+    most: usize,
     dialect: &Dialect,
     keep: impl FnOnce() -> std::io::Result<String>,
 ) -> String {
     let total = text.chars().count();
-    if total <= RESULT {
+    if total <= most {
         return text.to_string();
     }
     // Room for what is said in between and after.
-    let (head, tail) = (RESULT * 2 / 5, RESULT * 3 / 5 - 1_000);
+    let (head, tail) = (most * 2 / 5, most * 3 / 5 - 1_000);
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(total - tail).collect();
     let kept = match keep() {

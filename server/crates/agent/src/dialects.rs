@@ -19,6 +19,7 @@ use llm::Family;
 
 pub use shown::Shown;
 
+use crate::bounds::RESULT;
 use crate::settings::DialectName;
 use crate::spelling::distance;
 use crate::tools;
@@ -39,6 +40,8 @@ pub struct Dialect {
     pub looks: Looks,
     /// How long commands may take.
     pub time: Time,
+    /// Characters of what commands and jobs printed that are shown at once.
+    pub printed: usize,
     /// Tools that are not offered, each with the one that is used instead.
     hidden: &'static [(&'static str, &'static str)],
     /// Tools that look otherwise than the canonical ones.
@@ -92,12 +95,8 @@ pub struct Found {
 
 impl Found {
     /// As much as a model reads of one result, less what is said at the end.
-    const MUCH: Found = Found {
-        matches: 250,
-        match_bytes: crate::bounds::RESULT - 2_000,
-        names: 1_000,
-        name_bytes: usize::MAX,
-    };
+    const MUCH: Found =
+        Found { matches: 250, match_bytes: RESULT - 2_000, names: 1_000, name_bytes: usize::MAX };
 }
 
 /// Which tool shows pictures and videos.
@@ -267,6 +266,7 @@ pub static CANONICAL: Dialect = Dialect {
     media: Media::InRead,
     looks: Looks::Status,
     time: Time::USUAL,
+    printed: RESULT,
     hidden: &[],
     faces: &[],
     shown: OnceLock::new(),

@@ -38,8 +38,9 @@ const FIXED: &[(&str, &str)] = &[
     ("VISUAL", "true"),
 ];
 
-/// Programs that would ask the person, and what leads a `cd` elsewhere than it says.
-const REMOVED: &[&str] = &["CDPATH", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS"];
+/// Programs that would ask the person, what bash would run before each script, and what leads a `cd`
+/// elsewhere than it says.
+const REMOVED: &[&str] = &["BASH_ENV", "CDPATH", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS"];
 
 /// `base` without secrets and prompts, then `extra` as it is: what is named there is meant to
 /// pass. Sorted by name.

@@ -21,6 +21,7 @@ pub static DIALECT: Dialect = Dialect {
     media: Media::InRead,
     looks: Looks::Status,
     time: Time::USUAL,
+    printed: 16 * 1024,
     hidden: &[
         ("MultiEdit", "Edit"),
         ("EditLines", "Edit"),

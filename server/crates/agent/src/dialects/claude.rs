@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::bounds::RESULT;
 use crate::dialects::{Context, Dialect, Found, Lines, Looks, Media, Time};
 
 pub static DIALECT: Dialect = Dialect {
@@ -12,6 +13,7 @@ pub static DIALECT: Dialect = Dialect {
     media: Media::InRead,
     looks: Looks::Status,
     time: Time::USUAL,
+    printed: RESULT,
     hidden: &[("ApplyPatch", "Edit"), ("EditLines", "Edit")],
     faces: &[],
     shown: OnceLock::new(),

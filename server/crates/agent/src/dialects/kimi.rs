@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::bounds::RESULT;
 use crate::dialects::{
     Context, Dialect, Face, Field, Found, Limits, Lines, Looks, Media, Needed, Preset, Time,
 };
@@ -17,6 +18,7 @@ pub static DIALECT: Dialect = Dialect {
     media: Media::Apart,
     looks: Looks::Fields,
     time: Time { foreground: 60_000, background: Some(600_000) },
+    printed: RESULT,
     hidden: &[
         ("MultiEdit", "Edit"),
         ("ApplyPatch", "Edit"),

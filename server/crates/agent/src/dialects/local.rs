@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use crate::bounds::RESULT;
 use crate::dialects::{Context, Dialect, Found, Lines, Looks, Media, Time};
 
 pub static DIALECT: Dialect = Dialect {
@@ -13,6 +14,7 @@ pub static DIALECT: Dialect = Dialect {
     media: Media::InRead,
     looks: Looks::Status,
     time: Time::USUAL,
+    printed: RESULT,
     hidden: &[("Edit", "EditLines"), ("MultiEdit", "EditLines"), ("ApplyPatch", "EditLines")],
     faces: &[],
     shown: OnceLock::new(),

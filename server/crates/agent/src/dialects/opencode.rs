@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::bounds::RESULT;
 use crate::dialects::{
     Context, Dialect, Face, Field, Found, Lines, Looks, Media, Needed, Preset, Time,
 };
@@ -16,6 +17,7 @@ pub static DIALECT: Dialect = Dialect {
     media: Media::InRead,
     looks: Looks::Status,
     time: Time::USUAL,
+    printed: RESULT,
     hidden: &[
         ("EditLines", "Edit"),
         ("MultiEdit", "Edit"),

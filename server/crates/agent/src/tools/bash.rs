@@ -165,8 +165,12 @@ impl Bash {
     }
 
     fn told(&self, cx: &Cx, started: &Path, ran: Ran, traces: Traces) -> Result<Output, Failure> {
-        let mut text =
-            bounds::head_and_tail(ran.output.text.trim_end(), cx.dialect, || self.whole(cx, &ran));
+        let mut text = bounds::head_and_tail(
+            ran.output.text.trim_end(),
+            cx.dialect.printed,
+            cx.dialect,
+            || self.whole(cx, &ran),
+        );
         if ran.ended == Ended::Cancelled {
             return Err(Failure::Cancelled);
         }

@@ -6,6 +6,7 @@ use protocol::acp::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::dialects::Looks;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
 
@@ -39,7 +40,10 @@ impl Tool for JobKill {
 
     async fn run(self, cx: &Cx) -> Result<Output, Failure> {
         let reason = self.reason.as_deref().filter(|it| !it.trim().is_empty());
-        let reason = reason.unwrap_or("stopped by the agent");
+        let reason = reason.unwrap_or(match cx.dialect.looks {
+            Looks::Status => "stopped by the agent",
+            Looks::Fields => "Stopped by TaskStop",
+        });
         let job = JobId::from(self.job_id.as_str());
         let text = match cx.session.jobs.kill(&job, reason).await {
             JobKilled::NotFound(job) => {

@@ -8,6 +8,7 @@ use protocol::acp::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::bounds;
 use crate::dialects::Looks;
 use crate::place::Place;
 use crate::tool::{Access, Card, Cx, Failure, Output, Tool};
@@ -73,10 +74,15 @@ impl Tool for JobOutput {
         };
         match &read {
             JobRead::NotFound(_) | JobRead::Refused { .. } => Err(Failure::new(read.to_string())),
-            JobRead::News(news) => Ok(Output::text(match cx.dialect.looks {
-                Looks::Status => read.to_string(),
-                Looks::Fields => format!("{}{read}", fields(news, wait)),
-            })),
+            JobRead::News(news) => {
+                let text = match cx.dialect.looks {
+                    Looks::Status => read.to_string(),
+                    Looks::Fields => format!("{}{read}", fields(news, wait)),
+                };
+                let keep = || cx.session.artifacts.save(&text);
+                let shown = bounds::head_and_tail(&text, cx.dialect.printed, cx.dialect, keep);
+                Ok(Output::text(shown))
+            }
         }
     }
 }
