@@ -291,6 +291,7 @@ impl Sessions {
             let own = table.own.take();
             std::mem::take(&mut table.open).into_values().chain(own).collect()
         };
+        sessions.iter().for_each(Session::leave_jobs);
         futures::future::join_all(sessions.iter().map(Session::close)).await;
     }
 

@@ -117,3 +117,40 @@ fn a_cancelled_turn_leaves_its_jobs_unless_they_are_to_go_too() {
         }
     }
 }
+
+/// Takes the session away while its job runs, resumes it and gives the next request.
+fn told_after(seconds: &str, end: impl FnOnce(&mut Editor, &str)) -> String {
+    let (workspace, model, mut editor) = desk([job(seconds), Step::text("It runs.")]);
+    let id = {
+        let session = editor.session();
+        assert_eq!(session.prompt("go"), "end_turn");
+        session.id.clone()
+    };
+    runs(seconds);
+    end(&mut editor, &id);
+    gone(seconds);
+    drop(editor);
+    let editor = Editor::open(&workspace, &model.settings_with(&json!({ "mode": "auto" })));
+    let params = json!({ "sessionId": id, "cwd": editor.root(), "mcpServers": [], "replayFrom": { "type": "start" } });
+    editor.request("session/resume", params);
+    let session = editor.joined(&id);
+    assert_eq!(session.prompt("well?"), "end_turn");
+    assert_eq!(session.prompt("and?"), "end_turn");
+    let requests = model.requests();
+    assert_eq!(requests.len(), 4);
+    let last = requests[3].body.to_string();
+    assert_eq!(last.matches("<job-ended>").count(), 1, "{last}");
+    requests[2].body.to_string()
+}
+
+#[test]
+fn a_resumed_agent_is_told_of_jobs_that_ended_with_the_server_or_the_session() {
+    let lost = told_after("3177.25", |editor, _| editor.kill());
+    assert!(lost.contains("Background job term-1 lost (the server ended while it ran)"), "{lost}");
+    let killed = told_after("3178.25", |editor, id| {
+        editor.request("session/close", json!({ "sessionId": id }));
+    });
+    assert!(killed.contains("Background job job-1 killed (the session ended)"), "{killed}");
+    let killed = told_after("3179.25", |editor, _| editor.hang_up());
+    assert!(killed.contains("Background job job-1 killed (the session ended)"), "{killed}");
+}

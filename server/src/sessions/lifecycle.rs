@@ -111,6 +111,7 @@ impl Sessions {
         let session = self.session(&id)?;
         self.lock().open.remove(&id);
         session.cancel_turn();
+        session.leave_jobs();
         // Whoever resumes it next owns it from now on.
         session.shared.transcript.release();
         tokio::spawn(async move { session.close().await });
@@ -232,6 +233,7 @@ impl Sessions {
             model: None,
             thinking: None,
         });
+        let lost = history.lost_programs();
         let ended = history.endings();
         for update in &ended {
             log.append(&Record::Update { update: update.clone() });
@@ -252,6 +254,8 @@ impl Sessions {
             transcript,
             timeline,
         });
+        let lost = lost.into_iter().map(|(id, command)| (id.to_string(), command));
+        session.shared.note_ends("lost", "the server ended while it ran", lost);
         Ok(Reopened { session, ended, note: loaded.note })
     }
 

@@ -13,13 +13,14 @@ use exec::{Jobs, Listed, Urgency};
 use llm::Message;
 use protocol::acp::{
     ContentBlock, IdleStateUpdate, RequiresActionStateUpdate, RunningStateUpdate, SessionUpdate,
-    StateUpdate, StopReason, UserMessage,
+    StateUpdate, StopReason, TerminalExitStatus, TerminalUpdate, UserMessage,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use vfs::Location;
 
 use crate::artifacts::Artifacts;
+use crate::bounds;
 use crate::editor::Status;
 use crate::export;
 use crate::footprint::Footprints;
@@ -289,6 +290,20 @@ impl Session {
         self.shared.transcript.send(SessionUpdate::StateUpdate(state));
     }
 
+    /// Keeps for whoever resumes the session how its jobs end, which is about to happen: in the log that
+    /// they have ended, for the agent that they did so with the session.
+    pub fn leave_jobs(&self) {
+        let jobs = self.shared.jobs.list(Listed::Active);
+        for job in &jobs {
+            let ended = TerminalUpdate::new(job.origin.terminal.clone());
+            let ended = ended.exit_status(TerminalExitStatus::new());
+            let update = SessionUpdate::TerminalUpdate(ended);
+            self.shared.transcript.record(&Record::Update { update });
+        }
+        let jobs = jobs.into_iter().map(|it| (it.job.0, it.origin.label));
+        self.shared.note_ends("killed", "the session ended", jobs);
+    }
+
     /// Ends the session and its processes.
     pub async fn close(&self) {
         self.shared.lock().closed = true;
@@ -419,6 +434,21 @@ impl Shared {
     /// Tells the model something with its next request, whenever that is.
     pub fn note(&self, text: String) {
         self.notes().add(text);
+    }
+
+    /// Tells the model with its next request how background jobs of before ended, which it may still
+    /// wait for.
+    pub fn note_ends(&self, how: &str, why: &str, jobs: impl Iterator<Item = (String, String)>) {
+        const MOST: usize = 50;
+        let lines: Vec<String> = jobs
+            .take(MOST)
+            .map(|(job, label)| {
+                format!("Background job {job} {how} ({why}): {}", bounds::title(&label))
+            })
+            .collect();
+        if !lines.is_empty() && !self.lock().history.is_empty() {
+            self.note(format!("<job-ended>\n{}\n</job-ended>", lines.join("\n")));
+        }
     }
 
     /// What the model is to be told now.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use protocol::acp::{
     ContentBlock, ContentChunk, Meta, SessionId, SessionUpdate, TerminalExitStatus, TerminalId,
-    TerminalOutputChunk, TerminalUpdate, ToolCallId, ToolCallStatus, ToolCallUpdate,
-    UpdateSessionNotification,
+    TerminalOutputChunk, TerminalUpdate, ToolCallContent, ToolCallId, ToolCallStatus,
+    ToolCallUpdate, UpdateSessionNotification,
 };
 use serde_json::json;
 
@@ -303,6 +303,31 @@ impl History {
             SessionUpdate::TerminalUpdate(ended)
         });
         calls.chain(answered).map(SessionUpdate::ToolCallUpdate).chain(terminals).collect()
+    }
+
+    /// Programs that had not ended when the process went although their calls had, with their commands.
+    pub fn lost_programs(&self) -> Vec<(TerminalId, String)> {
+        let open = self.open_cards();
+        let mut lost = self.open_terminals();
+        for card in self.all_cards().filter(|it| open.contains(&it.tool_call_id)) {
+            for content in card.content.value().into_iter().flatten() {
+                if let ToolCallContent::Terminal(of) = content {
+                    lost.retain(|it| *it != of.terminal_id);
+                }
+            }
+        }
+        let command = |id: &TerminalId| {
+            self.updates.iter().find_map(|it| match it {
+                SessionUpdate::TerminalUpdate(terminal) if terminal.terminal_id == *id => {
+                    terminal.command.value().cloned()
+                }
+                _ => None,
+            })
+        };
+        lost.into_iter()
+            .map(|id| (command(&id), id))
+            .map(|(it, id)| (id, it.unwrap_or_default()))
+            .collect()
     }
 
     fn asking_cards(&self) -> Vec<ToolCallId> {

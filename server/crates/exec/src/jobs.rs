@@ -249,7 +249,7 @@ impl Jobs {
     pub async fn shutdown(&self) {
         let runs = self.inner.close();
         for run in runs {
-            run.until(|state| state.ending.finished.is_some() || state.ending.unconfirmed).await;
+            run.until(|state| state.ending.observed || state.ending.unconfirmed).await;
         }
     }
 

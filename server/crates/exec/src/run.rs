@@ -97,6 +97,8 @@ pub(crate) struct Ending {
     pub lost: bool,
     /// Nothing of the group is left.
     pub finished: Option<Instant>,
+    /// The observer knows of the end.
+    pub observed: bool,
     /// How soon the owner is to know.
     pub urgency: Urgency,
 }
@@ -567,6 +569,7 @@ impl Driver {
             let _ = rustix::fs::unlink(&run.cwd_report);
         }
         run.observer.ended(&run.origin.call, &run.origin.terminal, status, exit.as_ref());
+        run.state(|state| state.ending.observed = true);
         run.shared.changed.send_replace(());
         run.notify();
     }
