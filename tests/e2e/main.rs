@@ -57,6 +57,7 @@ mod terminals;
 mod tidy;
 mod turns;
 mod typing;
+mod unasked;
 mod undo;
 mod unsaved;
 mod windows;

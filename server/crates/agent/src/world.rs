@@ -1,7 +1,7 @@
 //! What all sessions of a process share: files, the editor, processes, configuration and trust.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use exec::{Grammar, LoginPath, Shell, Supervisor};
@@ -9,6 +9,7 @@ use vfs::Vfs;
 
 use crate::editor::Editor;
 use crate::permission::{Decision, Rule, Rules};
+use crate::place::Place;
 use crate::settings::Settings;
 
 /// What all sessions share.
@@ -101,12 +102,16 @@ impl World {
 
     /// The shell that commands run in.
     pub fn shell(&self) -> Shell {
-        let path = std::env::var_os("PATH").unwrap_or_default();
+        self.shell_from(&std::env::var_os("PATH").unwrap_or_default())
+    }
+
+    /// The shell that commands run in, where it has no path of its own one of `path`.
+    pub fn shell_from(&self, path: &OsStr) -> Shell {
         match &self.config().settings.shell.program {
             // One that is not there is said so when a command is to run.
-            Some(program) => Shell::named(program, &path)
+            Some(program) => Shell::named(program, path)
                 .unwrap_or_else(|_| Shell { program: PathBuf::from(program) }),
-            None => Shell::find(&path),
+            None => Shell::find(path),
         }
     }
 
@@ -124,6 +129,12 @@ impl World {
         let extra: Vec<(OsString, OsString)> =
             self.login_path().get().await.map(|path| ("PATH".into(), path)).into_iter().collect();
         exec::command_environment(std::env::vars_os(), &extra)
+    }
+
+    /// The environment of a command that may run unasked since it only reads.
+    pub async fn reading_environment(&self, place: &Place) -> Vec<(OsString, OsString)> {
+        let foreign = |it: &Path| place.roots.locate(it).inside;
+        exec::reading_environment(self.command_environment().await, foreign)
     }
 
     /// The environment of programs on terminals.

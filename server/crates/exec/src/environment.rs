@@ -1,8 +1,9 @@
 //! The environment of the model's commands: nothing waits for a person, no secrets pass.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,7 +49,7 @@ pub fn command_environment(
     base: impl IntoIterator<Item = (OsString, OsString)>,
     extra: &[(OsString, OsString)],
 ) -> Vec<(OsString, OsString)> {
-    let mut environment: std::collections::BTreeMap<OsString, OsString> = base
+    let mut environment: BTreeMap<OsString, OsString> = base
         .into_iter()
         .filter(|(name, value)| !is_secret(name, value))
         .filter(|(name, _)| !REMOVED.iter().any(|removed| name == removed))
@@ -65,7 +66,7 @@ pub fn terminal_environment(
     extra: &[(OsString, OsString)],
 ) -> Vec<(OsString, OsString)> {
     const SIZE: &[&str] = &["COLUMNS", "LINES"];
-    let mut environment: std::collections::BTreeMap<OsString, OsString> = base
+    let mut environment: BTreeMap<OsString, OsString> = base
         .into_iter()
         .filter(|(name, value)| !is_secret(name, value))
         .filter(|(name, _)| !REMOVED.iter().chain(SIZE).any(|removed| name == removed))
@@ -73,6 +74,87 @@ pub fn terminal_environment(
     environment.insert("TERM".into(), "xterm-256color".into());
     environment.extend(extra.iter().cloned());
     environment.into_iter().collect()
+}
+
+/// What git is told where it runs unasked: no monitor, hook or signature program of a repository's
+/// choice, and no repository that is only there because a folder looks like one.
+const GIT_SETTINGS: &[(&str, &str)] = &[
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("gpg.openpgp.program", "gpg"),
+    ("gpg.program", "gpg"),
+    ("gpg.ssh.program", "ssh-keygen"),
+    ("gpg.x509.program", "gpgsm"),
+    ("safe.bareRepository", "explicit"),
+];
+
+/// Variables that hold folders or files which are searched or loaded.
+const LOADED: &[&str] = &[
+    "DYLD_FRAMEWORK_PATH",
+    "DYLD_INSERT_LIBRARIES",
+    "DYLD_LIBRARY_PATH",
+    "GCONV_PATH",
+    "LD_AUDIT",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "PATH",
+];
+
+/// Variables that have a shell or a program run or read something else than it is told.
+const MISLEADING: &[&str] = &[
+    "BASHOPTS",
+    "BASH_ENV",
+    "ENV",
+    "GREP_OPTIONS",
+    "PROMPT_COMMAND",
+    "PS4",
+    "RIPGREP_CONFIG_PATH",
+    "SHELLOPTS",
+    "ZDOTDIR",
+];
+
+/// The environment of a command that runs unasked because it only reads: that of
+/// [`command_environment`] without what would make it run something else. Nothing is searched for or
+/// loaded from a relative folder or one that is `foreign`, no functions are passed on, git gets its
+/// settings from here and reaches nobody, writes no index and runs no program that a repository names
+/// for all of its files.
+pub fn reading_environment(
+    environment: Vec<(OsString, OsString)>,
+    foreign: impl Fn(&Path) -> bool,
+) -> Vec<(OsString, OsString)> {
+    let passes = |name: &OsString| {
+        let bytes = name.as_bytes();
+        !bytes.starts_with(b"BASH_FUNC_")
+            && !bytes.starts_with(b"GIT_")
+            && !MISLEADING.iter().any(|it| name == it)
+    };
+    let mut kept: BTreeMap<OsString, OsString> =
+        environment.into_iter().filter(|(name, _)| passes(name)).collect();
+    for name in LOADED {
+        let Some(value) = kept.remove(OsStr::new(name)) else { continue };
+        // Some of these are parted by blanks too.
+        let one = |it: &PathBuf| *name == "PATH" || !it.to_string_lossy().contains(' ');
+        let own = |it: &PathBuf| it.is_absolute() && one(it) && !foreign(it);
+        let folders: Vec<PathBuf> = std::env::split_paths(&value).filter(own).collect();
+        if let Some(value) = std::env::join_paths(folders).ok().filter(|it| !it.is_empty()) {
+            kept.insert((*name).into(), value);
+        }
+    }
+    kept.entry("PATH".into()).or_insert_with(|| "/usr/bin:/bin".into());
+    let fixed = [
+        ("GIT_ALLOW_PROTOCOL", "none"),
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_PAGER", "cat"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+    ];
+    kept.extend(fixed.map(|(name, value)| (name.into(), value.into())));
+    kept.insert("GIT_CONFIG_COUNT".into(), GIT_SETTINGS.len().to_string().into());
+    for (at, (key, value)) in GIT_SETTINGS.iter().enumerate() {
+        kept.insert(format!("GIT_CONFIG_KEY_{at}").into(), key.into());
+        kept.insert(format!("GIT_CONFIG_VALUE_{at}").into(), value.into());
+    }
+    kept.into_iter().collect()
 }
 
 /// Whether a variable's name or the shape of its value says that it is a secret.

@@ -46,7 +46,9 @@ pub use command::{
     Observer, Origin, Output, Promotion, Ran, Status, Urgency, Wait, Waited,
 };
 pub use denial::Denial;
-pub use environment::{LoginPath, command_environment, is_secret, terminal_environment};
+pub use environment::{
+    LoginPath, command_environment, is_secret, reading_environment, terminal_environment,
+};
 pub use final_text::final_text;
 pub use interactive::interactive_reason;
 pub use jobs::{FOREGROUND_CAP, Jobs, MAX_ACTIVE, MAX_EXIT_WAIT, MAX_FINISHED, MAX_OUTPUT_WAIT};

@@ -24,6 +24,7 @@ mod git_index;
 pub(crate) use census::Stamp;
 use census::{Census, Difference};
 use git_index::GitIndex;
+pub(crate) use git_index::submodules;
 
 /// More changed files than these are counted, not compared: a branch was switched or a tree unpacked.
 pub const MAX_CHANGED: usize = 200;

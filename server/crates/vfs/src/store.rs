@@ -522,6 +522,12 @@ impl Vfs {
         crate::roots::real_path(path)
     }
 
+    /// Where the submodules of a git work tree lie in it, as its index at `path` has them; `None` where it
+    /// cannot be told.
+    pub fn submodules(&self, path: &Path) -> Option<Vec<PathBuf>> {
+        crate::found::submodules(path)
+    }
+
     /// The entries of a folder, by name.
     pub fn list_dir(&self, path: &Path) -> io::Result<Vec<DirEntry>> {
         disk::list_dir(path)

@@ -5,6 +5,7 @@
 //! is changed or run unasked but for what the person allowed in this session. What is decided depends only on the
 //! access (data), the rules, the mode and the trust, never on which tool asks.
 
+mod judged;
 mod rules;
 pub mod shell;
 
@@ -13,8 +14,9 @@ use std::path::Path;
 
 use crate::place::{Place, Target};
 use crate::settings::Mode;
-use crate::tool::{Access, CommandAccess, Form};
+use crate::tool::{Access, Form};
 
+use judged::Judged;
 pub use rules::{Decision, Rule, RuleError, Rules, Touch};
 
 /// What the engine decided.
@@ -42,17 +44,18 @@ pub struct Policy<'a> {
 
 /// Decides one call.
 pub fn decide(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Verdict {
-    if let Some(verdict) = forbidden(tool, access, place, policy) {
+    let call = &Judged::new(tool, access, place);
+    if let Some(verdict) = forbidden(call, policy) {
         return verdict;
     }
     let granted = policy.rules.of_session();
     let rules = if policy.trusted { policy.rules } else { &granted };
     let policy = &Policy { rules, ..*policy };
     let asks = [
-        rule_ask(tool, access, place, policy),
-        read_ask(tool, access, place, policy),
-        write_ask(tool, access, place, policy),
-        command_ask(tool, access, place, policy),
+        rule_ask(call, policy),
+        read_ask(call, policy),
+        write_ask(call, policy),
+        command_ask(call, policy),
     ];
     let verdict = asks.into_iter().flatten().next().unwrap_or(Verdict::Allow);
     match verdict {
@@ -66,6 +69,7 @@ pub fn decide(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -
 
 /// Decides whether a command, which may run, may do so outside the sandbox.
 pub fn decide_outside(script: &str, place: &Place, policy: &Policy<'_>) -> Verdict {
+    let script = &shell::Parsed::new(script, place.grammar);
     if let Some(rule) = policy.rules.outside(Decision::Deny, script, place) {
         return denied(format!("denied by the rule `{rule}`"));
     }
@@ -82,7 +86,8 @@ pub fn decide_outside(script: &str, place: &Place, policy: &Policy<'_>) -> Verdi
     }
     Verdict::Ask {
         reason: "the sandbox stopped it".into(),
-        suggestion: shell::suggestion(script, place.grammar)
+        suggestion: script
+            .suggestion()
             .map(|it| format!("Unsandboxed({it})"))
             .into_iter()
             .collect(),
@@ -94,8 +99,9 @@ pub fn hidden(tool: &str, rules: &Rules) -> bool {
     rules.bare(Decision::Deny, tool).is_some()
 }
 
-fn forbidden(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
-    if let Some(rule) = policy.rules.find(Decision::Deny, tool, access, place) {
+fn forbidden(call: &Judged<'_>, policy: &Policy<'_>) -> Option<Verdict> {
+    let (access, place) = (call.access, call.place);
+    if let Some(rule) = policy.rules.find(Decision::Deny, call) {
         return Some(denied(format!(
             "denied by the rule `{rule}`. Do not try another way; tell the person if it is needed."
         )));
@@ -130,8 +136,8 @@ fn forbidden(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) ->
         if !access.stops.is_empty() {
             return Some(denied("denied: plan mode is active, jobs are not stopped.".into()));
         }
-        if let Some(command) = &access.command
-            && !(policy.trusted && only_reads(command, &place.from(&command.cwd)))
+        if let Some(line) = &call.line
+            && !(policy.trusted && line.only_reads())
         {
             return Some(denied(
                 "denied: plan mode is active and this command may change something. Use the \
@@ -143,18 +149,18 @@ fn forbidden(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) ->
     None
 }
 
-fn rule_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
-    let rule = policy.rules.find(Decision::Ask, tool, access, place)?;
+fn rule_ask(call: &Judged<'_>, policy: &Policy<'_>) -> Option<Verdict> {
+    let rule = policy.rules.find(Decision::Ask, call)?;
     Some(Verdict::Ask { reason: format!("the rule `{rule}` asks"), suggestion: Vec::new() })
 }
 
-fn read_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
+fn read_ask(call: &Judged<'_>, policy: &Policy<'_>) -> Option<Verdict> {
     if policy.mode == Mode::Auto && policy.trusted {
         return None;
     }
-    let asks =
-        |it: &&Target| !it.inside && !is_artifact(it) && !policy.rules.allows_read(tool, it, place);
-    let outside = access.reads.iter().find(asks)?;
+    let allowed = |it: &Target| policy.rules.allows_read(call.tool, it, call.place);
+    let asks = |it: &&Target| !it.inside && !is_artifact(it) && !allowed(it);
+    let outside = call.access.reads.iter().find(asks)?;
     let pattern = first_path(outside).map(|it| format!("Read({})", rules::absolute_pattern(it)));
     Some(Verdict::Ask {
         reason: format!("{} lies outside the workspace", outside.location),
@@ -162,9 +168,9 @@ fn read_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> 
     })
 }
 
-fn write_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
-    let asks: Vec<(String, Option<String>)> =
-        access.writes.iter().filter_map(|it| write_ask_one(tool, it, place, policy)).collect();
+fn write_ask(call: &Judged<'_>, policy: &Policy<'_>) -> Option<Verdict> {
+    let ask = |it: &Target| write_ask_one(call.tool, it, call.place, policy);
+    let asks: Vec<(String, Option<String>)> = call.access.writes.iter().filter_map(ask).collect();
     let rules: Option<BTreeSet<String>> = asks.iter().map(|(_, rule)| rule.clone()).collect();
     let (reason, _) = asks.into_iter().next()?;
     // One that covers a part of the call would not save the question the next time.
@@ -204,52 +210,47 @@ fn write_ask_one(
     }
 }
 
-fn command_ask(tool: &str, access: &Access, place: &Place, policy: &Policy<'_>) -> Option<Verdict> {
-    let command = access.command.as_ref()?;
-    let place = &place.from(&command.cwd);
-    if let Some(path) = shell::sensitive_argument(&command.script, place) {
+fn command_ask(call: &Judged<'_>, policy: &Policy<'_>) -> Option<Verdict> {
+    let line = call.line.as_ref()?;
+    let (script, place) = (&line.script, &line.place);
+    if let Some(path) = script.sensitive_argument(place) {
         return Some(Verdict::Ask {
             reason: format!("the command names {path}, which may hold secrets"),
             suggestion: Vec::new(),
         });
     }
-    if let Some(path) = shell::power_argument(&command.script, place) {
+    let known = line.only_reads();
+    if !line.reads()
+        && let Some(path) = script.power_argument(place)
+    {
         return Some(Verdict::Ask {
             reason: format!("the command may write {path}"),
             suggestion: Vec::new(),
         });
     }
-    let known = policy.trusted && only_reads(command, place);
     // What cannot be read could be what a rule is about.
-    let hides =
-        policy.rules.single_out_commands() && !shell::is_understood(&command.script, place.grammar);
+    let hides = policy.rules.single_out_commands() && !script.is_understood();
     let auto = policy.trusted && policy.mode == Mode::Auto && !hides;
-    if known || auto || policy.rules.allows_command(tool, command, place) {
+    if (policy.trusted && known) || auto || policy.rules.allows_command(call.tool, line, place) {
         return None;
     }
-    let suggestion = || shell::suggestion(&command.script, place.grammar);
-    Some(match &command.form {
-        Form::Command => Verdict::Ask {
-            reason: "a command is run".into(),
-            suggestion: suggestion().map(|it| format!("Bash({it})")).into_iter().collect(),
-        },
+    let suggested = |tool: &str| {
+        let rule = script.suggestion().map(|it| format!("{tool}({it})"));
+        rule.into_iter().collect()
+    };
+    Some(match &line.access.form {
+        Form::Command => {
+            Verdict::Ask { reason: "a command is run".into(), suggestion: suggested("Bash") }
+        }
         Form::Program => Verdict::Ask {
             reason: "a program is started that goes on".into(),
-            suggestion: suggestion().map(|it| format!("{tool}({it})")).into_iter().collect(),
+            suggestion: suggested(call.tool),
         },
         Form::Typed { terminal } => Verdict::Ask {
             reason: format!("this is typed into {terminal}"),
-            suggestion: vec![format!("{tool}({terminal})")],
+            suggestion: vec![format!("{}({terminal})", call.tool)],
         },
     })
-}
-
-/// Whether a command is known to change nothing.
-fn only_reads(command: &CommandAccess, place: &Place) -> bool {
-    match command.form {
-        Form::Command => shell::is_read_only(&command.script, place),
-        Form::Program | Form::Typed { .. } => false,
-    }
 }
 
 /// Judged below the workspace folder, whose own path says nothing.

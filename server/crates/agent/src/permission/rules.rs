@@ -4,7 +4,6 @@
 //! anything else relative to the current folder or, without a slash, at any depth. Commands match
 //! exactly, by `prefix:*`, or with `*` anywhere.
 
-use std::cell::LazyCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -12,9 +11,10 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use vfs::Visibility;
 
-use crate::permission::shell::{self, Searched};
+use crate::permission::judged::{Judged, Line};
+use crate::permission::shell::Parsed;
 use crate::place::{Place, Target};
-use crate::tool::{Access, CommandAccess, Form};
+use crate::tool::Form;
 use crate::tools;
 
 /// What a rule says.
@@ -120,45 +120,35 @@ const SESSION: &str = "session";
 
 impl Rules {
     /// The first rule of this decision that the call falls under.
-    pub fn find(
-        &self,
-        decision: Decision,
-        tool: &str,
-        access: &Access,
-        place: &Place,
-    ) -> Option<&Rule> {
-        let command = access.command.as_ref();
-        let from = command.map(|it| place.from(&it.cwd));
-        let from = from.as_ref().unwrap_or(place);
-        let script = LazyCell::new(|| command.map(|it| Searched::new(&it.script)));
-        let has_part = |pattern: &str| script.as_ref().is_some_and(|it| it.has_part(pattern));
-        let names = |rule: &Rule, words: Vec<String>| {
-            let mut targets = words.iter().filter_map(|it| from.target(it).ok());
-            targets.any(|it| touches(rule, &it, from))
+    pub fn find(&self, decision: Decision, call: &Judged<'_>) -> Option<&Rule> {
+        let (place, line) = (call.place, call.line.as_ref());
+        let has_part = |pattern: &str| line.is_some_and(|it| it.script.has_part(pattern));
+        let names = |rule: &Rule, line: &Line<'_>, words: &[String]| {
+            let mut targets = words.iter().filter_map(|it| line.place.target(it).ok());
+            targets.any(|it| touches(rule, &it, &line.place))
         };
         self.of(decision).find(|rule| {
-            let own = rule.tool == tool;
-            let mut reads = access.reads.iter();
-            let mut writes = access.writes.iter();
+            let own = rule.tool == call.tool;
+            let mut reads = call.access.reads.iter();
+            let mut writes = call.access.writes.iter();
             match rule.tool.as_str() {
                 _ if own && rule.specifier.is_none() => true,
                 SHELL => match &rule.specifier {
-                    None => command.is_some(),
+                    None => line.is_some(),
                     Some(pattern) => has_part(pattern),
                 },
                 name if WRITES.contains(&name) => {
                     writes.any(|it| touches(rule, it, place))
-                        || command.is_some_and(|it| names(rule, shell::written(&it.script)))
+                        || line.is_some_and(|it| names(rule, it, it.written()))
                 }
                 READS => {
                     let named = rule.specifier.is_some();
+                    let script = line.filter(|_| named);
                     reads.any(|it| touches(rule, it, place))
-                        || command
-                            .filter(|_| named)
-                            .is_some_and(|it| names(rule, shell::argument_paths(&it.script)))
+                        || script.is_some_and(|it| names(rule, it, it.named()))
                 }
                 _ => {
-                    own && (command.is_some_and(|it| names_command(rule, it, has_part))
+                    own && (line.is_some_and(|it| names_command(rule, it, has_part))
                         || reads.chain(writes).any(|it| touches(rule, it, place)))
                 }
             }
@@ -237,8 +227,8 @@ impl Rules {
     /// Whether allow rules cover every part of a command. What may run as a command may go on as a
     /// program; input of a terminal is allowed by rules of its own, since the program there may not
     /// be a shell.
-    pub fn allows_command(&self, tool: &str, command: &CommandAccess, place: &Place) -> bool {
-        let typed = match &command.form {
+    pub fn allows_command(&self, tool: &str, line: &Line<'_>, place: &Place) -> bool {
+        let typed = match &line.access.form {
             Form::Command | Form::Program => None,
             Form::Typed { terminal } => Some(terminal.as_str()),
         };
@@ -250,16 +240,15 @@ impl Rules {
             return true;
         }
         let patterns: Vec<&str> = rules().filter_map(|it| it.specifier.as_deref()).collect();
-        typed.is_none() && shell::every_part_matches(&command.script, place, &patterns)
+        typed.is_none() && line.script.every_part_matches(place, &patterns)
     }
 
     /// A rule of this decision on running the command outside the sandbox. Allow: all parts of it are
     /// covered.
-    pub fn outside(&self, decision: Decision, script: &str, place: &Place) -> Option<&Rule> {
+    pub fn outside(&self, decision: Decision, script: &Parsed<'_>, place: &Place) -> Option<&Rule> {
         let mut rules = self.of(decision).filter(|it| it.tool == OUTSIDE);
         match decision {
             Decision::Ask | Decision::Deny => {
-                let script = LazyCell::new(|| Searched::new(script));
                 rules.find(|rule| rule.specifier.as_deref().is_none_or(|it| script.has_part(it)))
             }
             Decision::Allow => {
@@ -268,7 +257,7 @@ impl Rules {
                     rules.iter().filter_map(|it| it.specifier.as_deref()).collect();
                 let whole = rules.iter().find(|it| it.specifier.is_none()).copied();
                 whole.or_else(|| {
-                    let covered = shell::every_part_matches(script, place, &patterns);
+                    let covered = script.every_part_matches(place, &patterns);
                     rules.first().copied().filter(|_| covered)
                 })
             }
@@ -327,9 +316,9 @@ fn escaped(path: &str) -> String {
 }
 
 /// Deny and ask: any part of the command is enough, or the terminal it is typed into.
-fn names_command(rule: &Rule, command: &CommandAccess, has_part: impl Fn(&str) -> bool) -> bool {
+fn names_command(rule: &Rule, line: &Line<'_>, has_part: impl Fn(&str) -> bool) -> bool {
     let Some(pattern) = &rule.specifier else { return true };
-    let terminal = match &command.form {
+    let terminal = match &line.access.form {
         Form::Command | Form::Program => false,
         Form::Typed { terminal } => terminal == pattern,
     };

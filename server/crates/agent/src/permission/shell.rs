@@ -5,8 +5,12 @@
 //! it is clear, while deny rules look into every part and into what those start in their turn.
 
 mod files;
+mod git;
 mod pattern;
 mod programs;
+mod read_only;
+
+use std::cell::OnceCell;
 
 use exec::Grammar;
 use script::{Clarity, Command, Direction, Script, Word, WordKind};
@@ -14,44 +18,111 @@ use script::{Clarity, Command, Direction, Script, Word, WordKind};
 use crate::place::Place;
 
 use files::is_stream;
-pub use files::{argument_paths, power_argument, redirected, sensitive_argument, written};
+pub use files::{argument_paths, redirected};
 use pattern::matches;
-use programs::{
-    FIND_ACTIONS, INTERPRETERS, NAMES_ONLY, READ_ONLY, READ_ONLY_GIT, RUNNERS, SPEAKERS,
-    SPEAKERS_OF_GIT, UNSAFE_OPTIONS, WRAPPERS,
-};
+use programs::{INTERPRETERS, RUNNERS, SPEAKERS, SPEAKERS_OF_GIT, WRAPPERS};
+pub use read_only::is_read_only;
+use read_only::{changes_folder, enters_folder, is_unsafe_option};
 
-/// Folders a script may be in at some time; more are not followed.
-const MOST_FOLDERS: usize = 16;
-
-/// Whether every part of a script falls under one of the patterns. Where it writes is judged as a
-/// write; a script that cannot be read is only covered by itself.
-pub fn every_part_matches(source: &str, place: &Place, patterns: &[&str]) -> bool {
-    if place.grammar == Grammar::Other {
-        return patterns.iter().any(|it| !it.contains('*') && *it == source.trim());
-    }
-    let script = script::parse(source);
-    let moves = script.commands.iter().any(changes_folder);
-    let streams = script.redirections.iter().all(|it| match it.direction {
-        Direction::Read => is_stream(&it.target.text),
-        // Elsewhere a relative name is another file than the one that is judged.
-        Direction::Write => {
-            let fixed = !moves || it.target.text.starts_with('/');
-            it.target.kind == WordKind::Literal && (fixed || is_stream(&it.target.text))
-        }
-    });
-    is_plain(&script)
-        && streams
-        && script.commands.iter().all(|it| is_covered(it, patterns) || enters_folder(it, place))
+/// A script that was read once, to be judged in many ways.
+pub struct Parsed<'a> {
+    source: &'a str,
+    grammar: Grammar,
+    script: Script,
+    started: OnceCell<Option<Vec<Command>>>,
 }
 
-/// Whether it is known what the script starts: it can be read, and names its programs.
-pub fn is_understood(source: &str, grammar: Grammar) -> bool {
-    let script = script::parse(source);
-    let named = |it: &Command| it.words.first().is_none_or(|it| it.kind == WordKind::Literal);
-    grammar != Grammar::Other
-        && script.clarity != Clarity::Broken
-        && script.with_payloads().is_some_and(|it| it.iter().all(named))
+impl<'a> Parsed<'a> {
+    /// Reads a script.
+    pub fn new(source: &'a str, grammar: Grammar) -> Parsed<'a> {
+        Parsed { source, grammar, script: script::parse(source), started: OnceCell::new() }
+    }
+
+    /// Its commands and what they start in their turn; `None` where they are too many to tell.
+    fn started(&self) -> Option<&[Command]> {
+        self.started.get_or_init(|| self.script.with_payloads()).as_deref()
+    }
+
+    /// Whether every part of it falls under one of the patterns. Where it writes is judged as a
+    /// write; a script that cannot be read is only covered by itself.
+    pub fn every_part_matches(&self, place: &Place, patterns: &[&str]) -> bool {
+        if self.grammar == Grammar::Other {
+            return patterns.iter().any(|it| !it.contains('*') && *it == self.source.trim());
+        }
+        let script = &self.script;
+        let moves = script.commands.iter().any(changes_folder);
+        let streams = script.redirections.iter().all(|it| match it.direction {
+            Direction::Read => is_stream(&it.target.text),
+            // Elsewhere a relative name is another file than the one that is judged.
+            Direction::Write => {
+                let fixed = !moves || it.target.text.starts_with('/');
+                it.target.kind == WordKind::Literal && (fixed || is_stream(&it.target.text))
+            }
+        });
+        is_plain(script)
+            && streams
+            && script.commands.iter().all(|it| is_covered(it, patterns) || enters_folder(it, place))
+    }
+
+    /// Whether it is known what the script starts: it can be read, and names its programs.
+    pub fn is_understood(&self) -> bool {
+        let named = |it: &Command| it.words.first().is_none_or(|it| it.kind == WordKind::Literal);
+        self.grammar != Grammar::Other
+            && self.script.clarity != Clarity::Broken
+            && self.started().is_some_and(|it| it.iter().all(named))
+    }
+
+    /// Whether any part of it, however hidden, falls under the pattern.
+    pub fn has_part(&self, pattern: &str) -> bool {
+        let Some(commands) = self.started() else { return is_hidden_in(self.source, pattern) };
+        if commands.iter().any(|it| is_named(it, pattern)) {
+            return true;
+        }
+        let runs_texts = |it: &Command| it.program().is_some_and(|it| INTERPRETERS.contains(&it));
+        if self.script.clarity != Clarity::Clear || commands.iter().any(runs_texts) {
+            return is_hidden_in(self.source, pattern);
+        }
+        commands.iter().any(|it| !only_speaks(it) && is_hidden_in(&it.written(), pattern))
+    }
+
+    /// The rule specifier that "always" would add; none where that would allow too much.
+    pub fn suggestion(&self) -> Option<String> {
+        if self.grammar == Grammar::Other {
+            return None;
+        }
+        let [command] = self.script.commands.as_slice() else { return None };
+        let written = command.written();
+        // A star in a rule stands for anything.
+        if !is_plain(&self.script)
+            || !self.script.redirections.is_empty()
+            || written.contains('*')
+            || written.ends_with(':')
+        {
+            return None;
+        }
+        let literal = |it: &Word| it.kind == WordKind::Literal;
+        if !command.assignments.is_empty() || !command.words.iter().all(literal) {
+            return None;
+        }
+        let [program, arguments @ ..] = command.words.as_slice() else { return None };
+        let name = command.program()?;
+        let first = arguments.first().map_or("", |it| it.text.as_str());
+        // `python3.12` is `python`.
+        let plain = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
+        let runs_anything = INTERPRETERS.contains(&name)
+            || INTERPRETERS.contains(&plain)
+            || RUNNERS.contains(&(name, first));
+        if runs_anything || WRAPPERS.contains(&name) || program.text.contains('=') {
+            return None;
+        }
+        let is_subcommand = !first.is_empty()
+            && !first.starts_with('-')
+            && first.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | ':'));
+        match is_subcommand && !written.contains(['\'', '"', '\\']) {
+            true => Some(format!("{} {first}:*", program.text)),
+            false => Some(written),
+        }
+    }
 }
 
 fn is_plain(script: &Script) -> bool {
@@ -71,48 +142,6 @@ fn is_covered(command: &Command, patterns: &[&str]) -> bool {
     let bare = script::written(unwrapped(&command.words));
     let is_literal = program.kind == WordKind::Literal;
     is_literal && patterns.iter().any(|it| matches(&bare, it) || matches(&whole, it))
-}
-
-fn changes_folder(command: &Command) -> bool {
-    matches!(command.program(), Some("cd" | "pushd" | "popd"))
-}
-
-/// `cd` into a folder of the workspace: that alone changes nothing.
-fn enters_folder(command: &Command, place: &Place) -> bool {
-    let [program, folder] = command.words.as_slice() else { return false };
-    let plain = command.assignments.is_empty()
-        && folder.kind == WordKind::Literal
-        && !folder.text.starts_with('-');
-    program.written == "cd" && plain && stays_inside(&folder.text, place)
-}
-
-/// A script that was read once, to be searched for what many rules are about.
-pub struct Searched<'a> {
-    source: &'a str,
-    clarity: Clarity,
-    /// `None` where they are too many to tell.
-    commands: Option<Vec<Command>>,
-}
-
-impl<'a> Searched<'a> {
-    /// Reads a script.
-    pub fn new(source: &'a str) -> Searched<'a> {
-        let script = script::parse(source);
-        Searched { source, clarity: script.clarity, commands: script.with_payloads() }
-    }
-
-    /// Whether any part of it, however hidden, falls under the pattern.
-    pub fn has_part(&self, pattern: &str) -> bool {
-        let Some(commands) = &self.commands else { return is_hidden_in(self.source, pattern) };
-        if commands.iter().any(|it| is_named(it, pattern)) {
-            return true;
-        }
-        let runs_texts = |it: &Command| it.program().is_some_and(|it| INTERPRETERS.contains(&it));
-        if self.clarity != Clarity::Clear || commands.iter().any(runs_texts) {
-            return is_hidden_in(self.source, pattern);
-        }
-        commands.iter().any(|it| !only_speaks(it) && is_hidden_in(&it.written(), pattern))
-    }
 }
 
 /// Whether a command is one that the pattern means.
@@ -160,128 +189,6 @@ fn is_hidden_in(text: &str, pattern: &str) -> bool {
     })
 }
 
-/// Whether a script only reads inside the workspace, so that it may run unasked. It starts in the
-/// place's current folder.
-pub fn is_read_only(source: &str, place: &Place) -> bool {
-    if place.grammar == Grammar::Other || !place.target(".").is_ok_and(|it| it.inside) {
-        return false;
-    }
-    let script = script::parse(source);
-    let Some(places) = places(&script, place) else { return false };
-    let stays = |it: &Word| places.iter().all(|place| stays_inside(&it.text, place));
-    let streams = script.redirections.iter().all(|it| {
-        it.target.kind == WordKind::Literal
-            && (is_stream(&it.target.text)
-                || (it.direction == Direction::Read && stays(&it.target)))
-    });
-    is_plain(&script)
-        && streams
-        && script.commands.iter().all(|it| {
-            enters_folder(it, place) || (only_reads(it) && it.arguments().iter().all(stays))
-        })
-}
-
-fn only_reads(command: &Command) -> bool {
-    let [program, arguments @ ..] = command.words.as_slice() else { return false };
-    let program = program.written.as_str();
-    let known = match program {
-        "git" => arguments.first().is_some_and(|it| READ_ONLY_GIT.contains(&it.text.as_str())),
-        "find" => !arguments.iter().any(|it| FIND_ACTIONS.contains(&it.text.as_str())),
-        other => READ_ONLY.contains(&other),
-    };
-    let certain = |it: &Word| match it.kind {
-        WordKind::Literal => true,
-        WordKind::Pattern => NAMES_ONLY.contains(&program),
-        WordKind::Dynamic => false,
-    };
-    known
-        && command.assignments.is_empty()
-        && arguments.iter().all(certain)
-        && !arguments.iter().any(|it| is_unsafe_option(program, &it.text))
-}
-
-/// The place a script starts from, and those it may be in after its `cd`s; `None` when it may leave
-/// the workspace.
-fn places(script: &Script, place: &Place) -> Option<Vec<Place>> {
-    let mut places = vec![place.clone()];
-    for command in script.commands.iter().filter(|it| changes_folder(it)) {
-        let folder = command.words.get(1).filter(|_| enters_folder(command, place))?;
-        // Each may fail, and leave the script where it was.
-        for from in 0..places.len() {
-            let target = places[from].target(&folder.text).ok().filter(|it| it.inside)?;
-            let path = target.paths().into_iter().next_back()?.to_path_buf();
-            if !places.iter().any(|it| it.cwd == path) {
-                places.push(place.from(&path));
-            }
-        }
-        if script.repeats || places.len() > MOST_FOLDERS {
-            return None;
-        }
-    }
-    Some(places)
-}
-
-fn is_unsafe_option(program: &str, argument: &str) -> bool {
-    if let Some(long) = argument.strip_prefix("--") {
-        let name = long.split('=').next().unwrap_or(long);
-        let unsafe_here = |it: &&str| !name.is_empty() && it.starts_with(name);
-        return UNSAFE_OPTIONS.iter().any(unsafe_here)
-            || (program == "tail" && ["follow", "retry"].iter().any(unsafe_here));
-    }
-    let Some(short) = argument.strip_prefix('-').filter(|_| program != "find") else {
-        return false;
-    };
-    let letters: &[char] = match program {
-        "tail" => &['f', 'F'],
-        // Patterns are read from a file.
-        "grep" | "rg" => &['f'],
-        "git" => &['O'],
-        _ => &[],
-    };
-    // A value right behind its letter, such as `-f/etc/passwd`.
-    short.contains('/') || short.contains(letters)
-}
-
-/// The rule specifier that "always" would add for a script; none where that would allow too much.
-pub fn suggestion(source: &str, grammar: Grammar) -> Option<String> {
-    if grammar == Grammar::Other {
-        return None;
-    }
-    let script = script::parse(source);
-    let [command] = script.commands.as_slice() else { return None };
-    let written = command.written();
-    // A star in a rule stands for anything.
-    if !is_plain(&script)
-        || !script.redirections.is_empty()
-        || written.contains('*')
-        || written.ends_with(':')
-    {
-        return None;
-    }
-    let literal = |it: &Word| it.kind == WordKind::Literal;
-    if !command.assignments.is_empty() || !command.words.iter().all(literal) {
-        return None;
-    }
-    let [program, arguments @ ..] = command.words.as_slice() else { return None };
-    let name = command.program()?;
-    let first = arguments.first().map_or("", |it| it.text.as_str());
-    // `python3.12` is `python`.
-    let plain = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
-    let runs_anything = INTERPRETERS.contains(&name)
-        || INTERPRETERS.contains(&plain)
-        || RUNNERS.contains(&(name, first));
-    if runs_anything || WRAPPERS.contains(&name) || program.text.contains('=') {
-        return None;
-    }
-    let is_subcommand = !first.is_empty()
-        && !first.starts_with('-')
-        && first.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | ':'));
-    match is_subcommand && !written.contains(['\'', '"', '\\']) {
-        true => Some(format!("{} {first}:*", program.text)),
-        false => Some(written),
-    }
-}
-
 /// Words without leading wrappers and their options.
 fn unwrapped(words: &[Word]) -> &[Word] {
     let mut rest = words;
@@ -299,13 +206,18 @@ fn unwrapped(words: &[Word]) -> &[Word] {
     rest
 }
 
+/// Parts of the names of variables whose value, even a plain word, is a file, a folder or a program.
+const NAMES_PLACES: &[&str] = &[
+    "PATH", "GIT_", "LD_", "DYLD_", "ENV", "HOME", "DIR", "FILE", "CONFIG", "RC", "EDITOR",
+    "PAGER", "SHELL", "PROGRAM", "COMMAND", "IFS",
+];
+
 /// A plain number or a yes or no, which names no program, file or folder to load from.
 fn is_harmless_assignment(name: &str, value: &str) -> bool {
     let named = name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
     let plain = value.bytes().all(|it| it.is_ascii_digit())
         || ["true", "false", "yes", "no", "on", "off"].contains(&value);
-    let loads = ["PATH", "GIT_", "LD_", "DYLD_", "ENV"].iter().any(|it| name.contains(it));
-    named && !name.is_empty() && plain && !loads
+    named && !name.is_empty() && plain && !NAMES_PLACES.iter().any(|it| name.contains(it))
 }
 
 /// An option or number of the wrapper's own that neither writes nor takes a word.
@@ -332,21 +244,6 @@ fn past_options(name: &str, arguments: &[&str]) -> String {
         rest = if takes_word { tail.get(1..).unwrap_or_default() } else { tail };
     }
     rest.join(" ")
-}
-
-fn stays_inside(argument: &str, place: &Place) -> bool {
-    let path = argument.rsplit_once('=').map_or(argument, |(_, value)| value);
-    // `~name` is another person's folder.
-    if path.starts_with('~') && path != "~" && !path.starts_with("~/") {
-        return false;
-    }
-    if path.is_empty() || argument.starts_with('-') && path == argument {
-        return true;
-    }
-    match place.target(path) {
-        Ok(target) => target.inside && !target.paths().iter().any(|path| vfs::is_sensitive(path)),
-        Err(_) => false,
-    }
 }
 
 /// Without quotes and backslashes; `$'x'` loses its sign too.

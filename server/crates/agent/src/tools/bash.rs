@@ -137,9 +137,15 @@ impl Bash {
     async fn command(&self, cx: &Cx) -> Result<Command, Failure> {
         let config = cx.session.world.config();
         let settings = &config.settings.shell;
-        let shell = cx.session.world.shell();
-        let env = cx.session.world.command_environment().await;
+        let world = &cx.session.world;
         let cwd = self.folder(&cx.place)?;
+        let (shell, env) = if shell::is_read_only(&self.command, &cx.place.from(&cwd)) {
+            let env = world.reading_environment(&cx.place).await;
+            let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, it)| it.clone());
+            (world.shell_from(&path.unwrap_or_default()), env)
+        } else {
+            (world.shell(), world.command_environment().await)
+        };
         let mut command = Command::new(self.command.clone(), shell, cwd, env);
         let time = cx.dialect.time;
         let limit = |ms: u64| Some(Duration::from_millis(ms));

@@ -1,6 +1,7 @@
 use std::ffi::OsString;
+use std::path::Path;
 
-use super::command_environment;
+use super::{command_environment, reading_environment};
 
 fn pair(name: &str, value: &str) -> (OsString, OsString) {
     (name.into(), value.into())
@@ -90,4 +91,38 @@ fn nothing_prompts_and_extra_wins() {
     assert!(environment.contains(&pair("TERM", "xterm")));
     assert!(environment.contains(&pair("MY_TOKEN", "t")));
     assert!(!environment.iter().any(|(name, _)| name == "SSH_ASKPASS"));
+}
+
+#[test]
+fn a_command_that_only_reads_runs_nothing_of_others() {
+    let foreign = |it: &Path| it.starts_with("/w");
+    let given = [
+        ("PATH", "/usr/bin::.:bin:/w/bin:/opt/a b:/bin"),
+        ("LD_LIBRARY_PATH", "/w/lib:"),
+        ("LD_PRELOAD", "/usr/lib/a.so /w/b.so"),
+        ("BASH_ENV", "/home/a/env"),
+        ("ENV", "x"),
+        ("BASH_FUNC_ls%%", "() { rm x; }"),
+        ("SHELLOPTS", "xtrace"),
+        ("PS4", "$(rm x)"),
+        ("GIT_DIR", "/w/evil"),
+        ("GIT_EXTERNAL_DIFF", "/w/evil"),
+        ("GIT_CONFIG_PARAMETERS", "'core.pager'='rm x'"),
+        ("RIPGREP_CONFIG_PATH", "/w/rc"),
+        ("HOME", "/home/a"),
+        ("LANG", "C"),
+    ];
+    let given = given.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let env = reading_environment(given.to_vec(), foreign);
+    let git = |name: &OsString| name.to_string_lossy().starts_with("GIT_");
+    let (git, rest): (Vec<_>, Vec<_>) = env.into_iter().partition(|(name, _)| git(name));
+    let rest: Vec<String> = rest
+        .iter()
+        .map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
+        .collect();
+    assert_eq!(rest, ["HOME=/home/a", "LANG=C", "PATH=/usr/bin:/opt/a b:/bin"]);
+    let told = |wanted: &str| git.iter().any(|(_, value)| value == wanted);
+    assert!(told("core.hooksPath") && told("core.fsmonitor") && !told("/w/evil"));
+    let bare = reading_environment(vec![("PATH".into(), "/w/bin".into())], foreign);
+    assert!(bare.contains(&("PATH".into(), "/usr/bin:/bin".into())));
 }

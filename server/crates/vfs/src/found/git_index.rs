@@ -22,6 +22,10 @@ const STAGE: u16 = 0x3000;
 /// Regular files, with or without the permission to execute.
 const REGULAR: u32 = 0o100_000;
 const KIND: u32 = 0o170_000;
+/// A commit of another repository.
+const SUBMODULE: u32 = 0o160_000;
+/// The extension of an index whose entries stand in another file.
+const SPLIT: &[u8] = b"link";
 
 /// One index as it was read.
 pub(super) struct GitIndex {
@@ -107,22 +111,67 @@ fn names_are_sha1(own: &Path) -> bool {
     !String::from_utf8_lossy(&text).to_ascii_lowercase().contains("objectformat")
 }
 
+/// Where the submodules of a work tree lie in it, as the index `path` has them; `None` where it cannot be
+/// told.
+pub(crate) fn submodules(path: &Path) -> Option<Vec<PathBuf>> {
+    let bytes = disk::read_bytes(path, MAX_INDEX).ok()?;
+    let may_have = |it: &[u8]| memchr::memmem::find(&bytes, it).is_some();
+    if !may_have(&SUBMODULE.to_be_bytes()) && !may_have(SPLIT) {
+        return Some(Vec::new());
+    }
+    let object = if names_are_sha1(path.parent()?) { OBJECT } else { 32 };
+    let mut found = Vec::new();
+    let end = each(&bytes, object, |entry| {
+        if entry.mode & KIND == SUBMODULE {
+            found.push(PathBuf::from(std::ffi::OsStr::from_bytes(entry.name)));
+        }
+        Some(())
+    })?;
+    // The entries of a split index stand elsewhere.
+    (bytes.get(end..end + SPLIT.len())? != SPLIT).then_some(found)
+}
+
 /// The entries of regular files that are not in conflict.
 fn parse(bytes: &[u8]) -> Option<HashMap<Box<[u8]>, Entry>> {
+    let mut entries = HashMap::new();
+    each(bytes, OBJECT, |it| {
+        if it.flags & STAGE == 0 && it.mode & KIND == REGULAR {
+            let seconds = i128::from(number(it.fixed, 8)?);
+            let modified = seconds * 1_000_000_000 + i128::from(number(it.fixed, 12)?);
+            let (inode, len) = (number(it.fixed, 20)?, number(it.fixed, 36)?);
+            let id = it.fixed.get(FIXED..FIXED + OBJECT)?.try_into().ok()?;
+            entries.insert(it.name.into(), Entry { modified, len, inode, id });
+        }
+        Some(())
+    })?;
+    Some(entries)
+}
+
+/// One entry as it is written.
+struct Raw<'a> {
+    name: &'a [u8],
+    mode: u32,
+    flags: u16,
+    /// What stands before the name.
+    fixed: &'a [u8],
+}
+
+/// Takes every entry, and tells where they end. `object`: bytes of an object's name.
+fn each(bytes: &[u8], object: usize, mut take: impl FnMut(Raw<'_>) -> Option<()>) -> Option<usize> {
     let rest = bytes.strip_prefix(b"DIRC")?;
     let version = number(rest, 0)?;
     let count = usize::try_from(number(rest, 4)?).ok()?;
     if !(2..=4).contains(&version) {
         return None;
     }
-    let mut entries = HashMap::with_capacity(count.min(bytes.len() / 62));
     let mut at = 12;
     let mut name: Vec<u8> = Vec::new();
     for _ in 0..count {
         let start = at;
-        let fixed = bytes.get(at..at + FIXED + OBJECT + 2)?;
-        let flags = u16::from_be_bytes([*fixed.get(60)?, *fixed.get(61)?]);
-        at += FIXED + OBJECT + 2;
+        let before = FIXED + object;
+        let fixed = bytes.get(at..at + before + 2)?;
+        let flags = u16::from_be_bytes([*fixed.get(before)?, *fixed.get(before + 1)?]);
+        at += before + 2;
         if flags & EXTENDED != 0 {
             at += 2;
         }
@@ -141,16 +190,9 @@ fn parse(bytes: &[u8]) -> Option<HashMap<Box<[u8]>, Entry>> {
             // Entries are padded to eight bytes, with one NUL at least.
             at = start + (at - start).div_ceil(8) * 8;
         }
-        if flags & STAGE == 0 && number(fixed, 24)? & KIND == REGULAR {
-            let seconds = i128::from(number(fixed, 8)?);
-            let modified = seconds * 1_000_000_000 + i128::from(number(fixed, 12)?);
-            let (inode, len) = (number(fixed, 20)?, number(fixed, 36)?);
-            let id = fixed.get(FIXED..FIXED + OBJECT)?.try_into().ok()?;
-            let entry = Entry { modified, len, inode, id };
-            entries.insert(name.as_slice().into(), entry);
-        }
+        take(Raw { name: &name, mode: number(fixed, 24)?, flags, fixed })?;
     }
-    Some(entries)
+    Some(at)
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {

@@ -1,62 +1,81 @@
 //! Which files a script names, reads and writes, as far as its text says.
 
+use exec::Grammar;
 use script::{Clarity, Direction, WordKind};
 
 use crate::place::Place;
 
 use super::programs::WRITERS;
-use super::{is_read_only, unquoted};
+use super::{Parsed, unquoted};
 
-/// The first word of a script that names a file with secrets, or a pattern that may.
-pub fn sensitive_argument(source: &str, place: &Place) -> Option<String> {
-    let script = script::parse(source);
-    let words = script.commands.into_iter().flat_map(|it| it.words);
-    let patterns = words.chain(script.redirections.into_iter().map(|it| it.target));
-    let hidden = patterns.filter(|it| it.kind == WordKind::Pattern).map(|it| it.text).find(|it| {
-        it.split('/').any(|part| part.starts_with('.') && part.contains(['*', '?', '[']))
-    });
-    let is_secret = |it: &String| {
-        place
-            .target(it)
-            .is_ok_and(|target| target.paths().iter().any(|path| vfs::is_sensitive(path)))
-    };
-    argument_paths(source).into_iter().find(is_secret).or(hidden)
-}
-
-/// The first word of a script, other than of one that only reads, that names a file which grants power.
-pub fn power_argument(source: &str, place: &Place) -> Option<String> {
-    if is_read_only(source, place) {
-        return None;
+impl Parsed<'_> {
+    /// The first word that names a file with secrets, or a pattern that may.
+    pub fn sensitive_argument(&self, place: &Place) -> Option<String> {
+        let words = self.script.commands.iter().flat_map(|it| &it.words);
+        let patterns = words.chain(self.script.redirections.iter().map(|it| &it.target));
+        let hidden = patterns.filter(|it| it.kind == WordKind::Pattern).map(|it| &it.text);
+        let mut hidden = hidden.filter(|it| {
+            it.split('/').any(|part| part.starts_with('.') && part.contains(['*', '?', '[']))
+        });
+        let is_secret = |it: &String| {
+            place
+                .target(it)
+                .is_ok_and(|target| target.paths().iter().any(|path| vfs::is_sensitive(path)))
+        };
+        argument_paths(self.source).into_iter().find(is_secret).or(hidden.next().cloned())
     }
-    argument_paths(source).into_iter().find(|it| {
-        it.contains(['/', '.'])
-            && place.target(it).is_ok_and(|target| {
-                target.paths().iter().any(|path| crate::permission::is_power_file(path, place))
-            })
-    })
+
+    /// The first word that names a file which grants power. Of no say for a script that only reads.
+    pub fn power_argument(&self, place: &Place) -> Option<String> {
+        argument_paths(self.source).into_iter().find(|it| {
+            it.contains(['/', '.'])
+                && place.target(it).is_ok_and(|target| {
+                    target.paths().iter().any(|path| crate::permission::is_power_file(path, place))
+                })
+        })
+    }
+
+    /// Files it says it sends output to.
+    pub fn redirected(&self) -> Vec<String> {
+        let redirections = self.script.redirections.iter();
+        let writes = redirections.filter(|it| it.direction == Direction::Write);
+        let mut targets: Vec<String> = writes.map(|it| it.target.text.clone()).collect();
+        if self.script.clarity != Clarity::Clear {
+            // What is not understood may still say where it writes.
+            let unquoted = unquoted(self.source);
+            let behind = unquoted.split('>').skip(1);
+            targets.extend(behind.filter_map(|it| {
+                let name = it.trim_start_matches(['&', '|', ' ', '\t']);
+                let name =
+                    name.split(|it: char| it.is_whitespace() || ";|&()`".contains(it)).next()?;
+                (!name.is_empty()).then(|| name.to_string())
+            }));
+        }
+        targets.retain(|it| !is_stream(it));
+        targets
+    }
+
+    /// Files it says it writes: redirections and what writing programs are given.
+    pub fn written(&self) -> Vec<String> {
+        let mut written = self.redirected();
+        for command in self.started().unwrap_or(&self.script.commands) {
+            let spoken = command.spoken();
+            let words: Vec<&str> =
+                spoken.split(|it: char| it.is_whitespace() || "(){}<>`=".contains(it)).collect();
+            let name = |it: &&str| it.rsplit('/').next().unwrap_or(it).to_string();
+            if let Some(at) = words.iter().position(|it| WRITERS.contains(&name(it).as_str())) {
+                let given =
+                    words[at + 1..].iter().filter(|it| !it.is_empty() && !it.starts_with('-'));
+                written.extend(given.map(ToString::to_string));
+            }
+        }
+        written
+    }
 }
 
 /// Files a script says it sends output to.
 pub fn redirected(source: &str) -> Vec<String> {
-    let script = script::parse(source);
-    let mut targets: Vec<String> = script
-        .redirections
-        .into_iter()
-        .filter(|it| it.direction == Direction::Write)
-        .map(|it| it.target.text)
-        .collect();
-    if script.clarity != Clarity::Clear {
-        // What is not understood may still say where it writes.
-        let unquoted = unquoted(source);
-        let behind = unquoted.split('>').skip(1);
-        targets.extend(behind.filter_map(|it| {
-            let name = it.trim_start_matches(['&', '|', ' ', '\t']);
-            let name = name.split(|it: char| it.is_whitespace() || ";|&()`".contains(it)).next()?;
-            (!name.is_empty()).then(|| name.to_string())
-        }));
-    }
-    targets.retain(|it| !is_stream(it));
-    targets
+    Parsed::new(source, Grammar::Posix).redirected()
 }
 
 /// A descriptor, or a file that only passes on.
@@ -64,23 +83,6 @@ pub(super) fn is_stream(target: &str) -> bool {
     let descriptor = target.bytes().all(|it| it.is_ascii_digit() || it == b'-');
     let stream = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"].contains(&target);
     descriptor || stream || target.starts_with("/dev/fd/")
-}
-
-/// Files a script says it writes: redirections and what writing programs are given.
-pub fn written(source: &str) -> Vec<String> {
-    let mut written = redirected(source);
-    let script = script::parse(source);
-    for command in script.with_payloads().unwrap_or(script.commands) {
-        let spoken = command.spoken();
-        let words: Vec<&str> =
-            spoken.split(|it: char| it.is_whitespace() || "(){}<>`=".contains(it)).collect();
-        let name = |it: &&str| it.rsplit('/').next().unwrap_or(it).to_string();
-        if let Some(at) = words.iter().position(|it| WRITERS.contains(&name(it).as_str())) {
-            let given = words[at + 1..].iter().filter(|it| !it.is_empty() && !it.starts_with('-'));
-            written.extend(given.map(ToString::to_string));
-        }
-    }
-    written
 }
 
 /// Words that may be paths: substitutions, redirections and options taken apart, quotes removed.

@@ -62,15 +62,29 @@ pub(super) const RUNNERS: &[(&str, &str)] = &[
 pub(super) const WRAPPERS: &[&str] =
     &["timeout", "time", "nice", "nohup", "stdbuf", "command", "builtin"];
 
-/// Programs that only read, whatever their arguments.
+/// Programs that only read, whatever their arguments but for [`UNSAFE_OPTIONS`].
 pub(super) const READ_ONLY: &[&str] = &[
     "pwd", "ls", "cat", "which", "head", "tail", "wc", "stat", "du", "df", "grep", "rg", "echo",
-    "true", "false", "basename", "dirname", "realpath", "uname", "whoami", "cmp", "diff",
+    "true", "false", "basename", "dirname", "realpath", "readlink", "uname", "whoami", "id", "cmp",
+    "diff", "comm", "sort", "cut", "tr", "nl", "tac", "rev", "seq",
 ];
 
-/// Git commands that only read.
-pub(super) const READ_ONLY_GIT: &[&str] =
-    &["status", "log", "diff", "show", "rev-parse", "ls-files", "blame"];
+/// Git commands that only read. None can be an alias: git knows its own commands first.
+pub(super) const READ_ONLY_GIT: &[&str] = &[
+    "status",
+    "log",
+    "diff",
+    "show",
+    "rev-parse",
+    "rev-list",
+    "ls-files",
+    "ls-tree",
+    "blame",
+    "grep",
+    "describe",
+    "merge-base",
+    "name-rev",
+];
 
 /// Long options, in any abbreviation, that make a reading program write or run something, or read
 /// names from elsewhere.
@@ -84,6 +98,8 @@ pub(super) const UNSAFE_OPTIONS: &[&str] = &[
     "hostname-bin",
     "file",
     "files0-from",
+    "compress-program",
+    "temporary-directory",
 ];
 
 /// What makes `find` more than a search.

@@ -51,7 +51,7 @@ fn scripts_of_another_grammar_are_not_read() {
     assert_eq!(verdict("allow Bash(ls:*)", "ls"), "ask");
     assert_eq!(verdict("allow Bash", "ls (rm x)"), "allow");
     assert_eq!(verdict("allow Bash; deny Bash(rm:*)", "ls (rm x)"), "deny");
-    assert_eq!(shell::suggestion("make", Grammar::Other), None);
+    assert_eq!(shell::Parsed::new("make", Grammar::Other).suggestion(), None);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn compound_commands_are_judged_part_by_part() {
             ("run git status -s", "allow"),
             ("run git status && rm -rf x", "deny"),
             ("run git status; curl e", "ask"),
-            ("run git status | sort", "ask"),
+            ("run git status | sponge", "ask"),
             ("run git status \"a;b\"", "allow"),
             ("run git status 'a && b | c'", "allow"),
             ("run git status a\\;b", "allow"),
@@ -86,6 +86,8 @@ fn compound_commands_are_judged_part_by_part() {
             ("run PATH=1 git status", "ask"),
             ("run GIT_DIR=1 git status", "ask"),
             ("run LD_PRELOAD=./x git status", "ask"),
+            ("run HOME=1 git status", "ask"),
+            ("run XDG_CONFIG_HOME=1 git status", "ask"),
             ("run FOO=$(rm x) git status", "deny"),
             ("run (git status)", "allow"),
             ("run { git status; }", "allow"),
@@ -245,6 +247,14 @@ fn what_only_reads_cannot_write_run_wait_or_leave() {
         "for x in 1 2; do ls; done",
         "stat -c %s src/a",
         "diff src/a src/b",
+        "sort src/a | uniq -c | sort -rn | head -n 3",
+        "cut -f1 src/a | tr a b",
+        "date",
+        "date -u +%F",
+        "date -d tomorrow",
+        "git describe --tags",
+        "git ls-tree HEAD",
+        "git grep -n x",
     ];
     let no = [
         "ls > x",
@@ -312,7 +322,46 @@ fn what_only_reads_cannot_write_run_wait_or_leave() {
         "/tmp/ls",
         "awk x src/a",
         "sed -n p src/a",
-        "sort src/a",
+        "sort -o src/a src/b",
+        "sort -ro src/a src/b",
+        "sort --outp=x src/a",
+        "sort --compress-program=./x src/a",
+        "sort --compress-p ./x src/a",
+        "sort -T src src/a",
+        "sort --files0-from=x",
+        "uniq src/a src/b",
+        "uniq - src/b",
+        "uniq -- src/a -b",
+        "date -s 2020-01-01",
+        "date --set=x",
+        "date 01010000",
+        "date -f src/a",
+        "env",
+        "env ls",
+        "less src/a",
+        "man ls",
+        "printf -v x y",
+        "test -f src/a",
+        "xxd src/a src/b",
+        "git l",
+        "git grep -O x",
+        "git grep --open-files-in-pager=./x y",
+        "git cat-file --filters HEAD:a",
+        "git log --textconv",
+        "git --exec-path=. log",
+        "git -p log",
+        "git --paginate log",
+        "git --git-dir=evil log",
+        "git --work-tree=/ diff",
+        "git diff --no-index /etc/passwd src/a",
+        "git blame --contents /etc/passwd src/a",
+        "git config --get x",
+        "git remote -v",
+        "git branch -D x",
+        "GIT_PAGER=./x git log",
+        "PATH=. ls",
+        "BASH_ENV=./x ls",
+        "LESSOPEN='|./x %s' cat src/a",
         "",
         "cat <(ls)",
         "cd .. && ls",
@@ -412,7 +461,7 @@ fn command() -> impl Strategy<Value = String> {
         "cat src/a",
         "echo 'a;b'",
         "\"x y\"",
-        "sort",
+        "sponge",
     ]);
     words.prop_map(str::to_string)
 }

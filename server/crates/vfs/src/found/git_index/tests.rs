@@ -67,6 +67,35 @@ fn what_is_no_index_is_none() {
     check(&whole[..whole.len() - 6], None);
 }
 
+#[test]
+#[allow(clippy::disallowed_methods, reason = "a test's own folder")]
+fn submodules_are_told_or_the_whole_is_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let check = |bytes: &[u8], expected: Option<&[&str]>| {
+        std::fs::write(&path, bytes).unwrap();
+        let expected = expected.map(|it| it.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(submodules(&path), expected);
+    };
+    for version in [2, 3, 4] {
+        let mut bytes = index(version, &[("a.txt", 3), ("sub/deep", 4), ("z", 5)]);
+        bytes.extend([0; 20]);
+        check(&bytes, Some(&[]));
+        let name = if version == 4 { &b"sub/deep"[..] } else { &b"sub/deep\0"[..] };
+        let at = memchr::memmem::find(&bytes, name).unwrap();
+        let mode = memchr::memmem::rfind(&bytes[..at], &0o100_644_u32.to_be_bytes()).unwrap();
+        bytes[mode..mode + 4].copy_from_slice(&0o160_000_u32.to_be_bytes());
+        check(&bytes, Some(&["sub/deep"]));
+        check(&bytes[..bytes.len() - 30], None);
+        let end = bytes.len() - 20;
+        bytes.splice(end..end, *b"link\0\0\0\x01\0");
+        check(&bytes, None);
+    }
+    check(&index(2, &[("link", 3)]), None);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(submodules(&path), None);
+}
+
 proptest::proptest! {
     #[test]
     fn no_bytes_make_it_panic(
