@@ -27,6 +27,17 @@ pub struct Script {
     pub background: bool,
 }
 
+/// A script and what it would start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Started {
+    /// Every command, each followed by those it starts.
+    pub commands: Vec<Command>,
+    /// Where input and output of all of them go.
+    pub redirections: Vec<Redirection>,
+    /// Whether every part of all of them was understood.
+    pub clarity: Clarity,
+}
+
 /// How much of a script was understood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Clarity {
@@ -81,11 +92,11 @@ pub enum Direction {
 }
 
 impl Script {
-    /// The commands, and those that they would start in their turn: what stands behind `sudo`,
-    /// `env`, `xargs`, `find -exec` and the like, and the scripts given to `sh -c` and `eval`. `None`
-    /// where these are too many to tell.
-    pub fn with_payloads(&self) -> Option<Vec<Command>> {
-        payload::all(&self.commands)
+    /// Its commands and redirections, and those of what it would start in its turn: what stands behind
+    /// `sudo`, `env`, `xargs`, `find -exec` and the like, and the scripts given to `sh -c` and `eval`.
+    /// `None` where these are too many to tell.
+    pub fn with_payloads(&self) -> Option<Started> {
+        payload::all(self)
     }
 }
 

@@ -2,41 +2,44 @@
 
 use crate::read::is_name;
 use crate::word::{Word, spoken};
-use crate::{Assignment, Command, parse};
+use crate::{Assignment, Command, Script, Started, parse};
 
 const MAX_DEPTH: usize = 8;
 /// Together, so that scripts in scripts cannot multiply.
 const MOST: usize = 2_000;
 
-/// The commands and, below each, those it would start; `None` where these are too many.
-pub(crate) fn all(commands: &[Command]) -> Option<Vec<Command>> {
-    let mut found = Vec::new();
-    let most = commands.len() + MOST;
-    for command in commands {
+/// What a script says and, below each command, what that would start; `None` where it is too much.
+pub(crate) fn all(script: &Script) -> Option<Started> {
+    let redirections = script.redirections.clone();
+    let mut found = Started { commands: Vec::new(), redirections, clarity: script.clarity };
+    let most = script.commands.len() + MOST;
+    for command in &script.commands {
         add(command, &mut found, most, 0)?;
     }
     Some(found)
 }
 
-fn add(command: &Command, found: &mut Vec<Command>, most: usize, depth: usize) -> Option<()> {
-    if found.len() == most {
+fn add(command: &Command, found: &mut Started, most: usize, depth: usize) -> Option<()> {
+    if found.commands.len() == most {
         return None;
     }
-    found.push(command.clone());
+    found.commands.push(command.clone());
     if depth == MAX_DEPTH {
         return Some(());
     }
     for payload in started(command) {
         match payload {
             Payload::Words(words) => {
-                let sets = matches!(command.program(), Some("env" | "sudo" | "doas"));
                 let inner = Command { words, assignments: Vec::new(), ..command.clone() };
-                let inner = if sets { without_assignments(inner) } else { inner };
+                let inner = without_assignments(inner);
                 add(&inner, found, most, depth + 1)?;
             }
             Payload::Text(text) => {
-                for inner in parse(&text).commands {
-                    add(&inner, found, most, depth + 1)?;
+                let inner = parse(&text);
+                found.redirections.extend(inner.redirections);
+                found.clarity = found.clarity.min(inner.clarity);
+                for inner in &inner.commands {
+                    add(inner, found, most, depth + 1)?;
                 }
             }
         }
@@ -83,6 +86,16 @@ const RUNS_WORDS: &[(&str, &[&str])] = &[
     ("entr", &[]),
     ("npx", &[]),
     ("bunx", &[]),
+    // Where the grammar takes these for names.
+    ("!", &[]),
+    ("{", &[]),
+    ("do", &[]),
+    ("elif", &[]),
+    ("else", &[]),
+    ("if", &[]),
+    ("then", &[]),
+    ("until", &[]),
+    ("while", &[]),
 ];
 
 /// Shells.

@@ -1,5 +1,6 @@
 //! From the tree of the grammar to commands.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use tree_sitter::{Node, Parser};
@@ -19,7 +20,10 @@ pub fn parse(source: &str) -> Script {
         Reader { source, values: HashMap::new(), stray: Vec::new(), script: Script::default() };
     let mut parser = Parser::new();
     let known = parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_ok();
-    let tree = if known && source.len() <= MOST_BYTES { parser.parse(source, None) } else { None };
+    let tree = match known && source.len() <= MOST_BYTES {
+        true => parser.parse(tamed(source).as_bytes(), None),
+        false => None,
+    };
     let Some(tree) = tree else { return reader.script };
     // Other blanks separate words for the grammar and not for the shell.
     let strange = |it: char| (it.is_whitespace() || it.is_control()) && !" \t\n".contains(it);
@@ -38,6 +42,16 @@ pub fn parse(source: &str) -> Script {
     }
     reader.read(tree.root_node(), Flow::default(), 0);
     reader.script
+}
+
+/// The source with letters in place of the bytes of other characters. The grammar's scanner looks
+/// characters up in a table of 256 and crashes for some; to a shell they are parts of words.
+fn tamed(source: &str) -> Cow<'_, str> {
+    if source.is_ascii() {
+        return Cow::Borrowed(source);
+    }
+    let ascii = source.bytes().map(|it| if it.is_ascii() { char::from(it) } else { 'a' });
+    Cow::Owned(ascii.collect())
 }
 
 /// Whether the grammar took for blanks what is none to the shell, such as `\ `. `end`: how far the
@@ -131,6 +145,14 @@ impl Reader<'_> {
             }
             // The rest of its line hangs below the document.
             "heredoc_redirect" => {
+                // Backquotes in it run unless its end is quoted; the grammar does not see them.
+                let part = |kind: &str| children.iter().find(|it| it.kind() == kind);
+                let text = |it: &Node<'_>| slice(*it, self.source);
+                let quoted =
+                    part("heredoc_start").is_some_and(|it| text(it).contains(['\'', '"', '\\']));
+                if !quoted && part("heredoc_body").is_some_and(|it| text(it).contains('`')) {
+                    self.at_most(Clarity::Murky);
+                }
                 for child in &children {
                     let rest = child.kind() == "pipeline";
                     self.read(*child, Flow { fed: rest, captured: false }, depth + 1);

@@ -164,9 +164,43 @@ fn where_output_goes() {
 /// Everything that a script would start, one command a piece.
 #[track_caller]
 fn check_payloads(source: &str, expected: &str) {
-    let commands = parse(source).with_payloads().unwrap();
+    let commands = parse(source).with_payloads().unwrap().commands;
     let spoken: Vec<String> = commands.iter().map(crate::Command::spoken).collect();
     assert!(spoken.iter().any(|it| it == expected), "{source}: {spoken:#?}");
+}
+
+#[test]
+fn characters_of_any_plane_are_read() {
+    for char in ['é', '\u{2003}', '\u{ffff}', '\u{1f600}', '\u{72913}', '\u{10ffff}'] {
+        for around in ["{C", "{C..3}", "{1..C}", "${C}", "<<C\nC\nC", "$C", "C=1", "'C' \"C\" C"] {
+            let source = format!("echo {}; rm x", around.replace('C', &char.to_string()));
+            let last = parse(&source).commands;
+            assert!(
+                last.iter().any(|it| it.spoken() == "rm x") || around.contains("<<"),
+                "{source}"
+            );
+        }
+    }
+    assert_eq!(parse("rm 'é' ü{a,ö}").commands[0].spoken(), "rm é ü{a,ö}");
+    assert_eq!(parse("é=1 ls").clarity, Clarity::Murky);
+}
+
+#[test]
+fn redirections_of_what_is_started_are_told() {
+    let started = parse("sh -c 'a > x'; eval \"b >> y\" > z").with_payloads().unwrap();
+    let mut targets: Vec<&str> =
+        started.redirections.iter().map(|it| it.target.text.as_str()).collect();
+    targets.sort_unstable();
+    assert_eq!(targets, ["x", "y", "z"]);
+    assert_eq!(started.clarity, Clarity::Clear);
+    assert_eq!(parse("sh -c 'a \"'").with_payloads().unwrap().clarity, Clarity::Broken);
+}
+
+#[test]
+fn backquotes_of_a_document_are_not_clear() {
+    assert_eq!(parse("cat <<E\n`a`\nE").clarity, Clarity::Murky);
+    assert_eq!(parse("cat <<'E'\n`a`\nE").clarity, Clarity::Clear);
+    assert_eq!(parse("cat <<\\E\n`a`\nE").clarity, Clarity::Clear);
 }
 
 #[test]
@@ -224,7 +258,7 @@ fn commands_behind_commands_are_found() {
 #[test]
 fn long_scripts_are_read_whole_or_not_at_all() {
     let many = format!("{}rm x", "a\n".repeat(30_000));
-    let commands = parse(&many).with_payloads().unwrap();
+    let commands = parse(&many).with_payloads().unwrap().commands;
     assert_eq!(commands.last().map(crate::Command::spoken).as_deref(), Some("rm x"));
     assert_eq!(parse(&"sh -c 'a;a;a'\n".repeat(3_000)).with_payloads(), None);
     // What would be slow if it took a search among brothers each time.

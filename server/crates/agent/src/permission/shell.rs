@@ -13,7 +13,7 @@ mod read_only;
 use std::cell::OnceCell;
 
 use exec::Grammar;
-use script::{Clarity, Command, Direction, Script, Word, WordKind};
+use script::{Clarity, Command, Direction, Script, Started, Word, WordKind};
 
 use crate::place::Place;
 
@@ -29,7 +29,7 @@ pub struct Parsed<'a> {
     source: &'a str,
     grammar: Grammar,
     script: Script,
-    started: OnceCell<Option<Vec<Command>>>,
+    started: OnceCell<Option<Started>>,
 }
 
 impl<'a> Parsed<'a> {
@@ -38,9 +38,9 @@ impl<'a> Parsed<'a> {
         Parsed { source, grammar, script: script::parse(source), started: OnceCell::new() }
     }
 
-    /// Its commands and what they start in their turn; `None` where they are too many to tell.
-    fn started(&self) -> Option<&[Command]> {
-        self.started.get_or_init(|| self.script.with_payloads()).as_deref()
+    /// With what it starts in its turn; `None` where that is too much to tell.
+    fn started(&self) -> Option<&Started> {
+        self.started.get_or_init(|| self.script.with_payloads()).as_ref()
     }
 
     /// Whether every part of it falls under one of the patterns. Where it writes is judged as a
@@ -69,12 +69,14 @@ impl<'a> Parsed<'a> {
         let named = |it: &Command| it.words.first().is_none_or(|it| it.kind == WordKind::Literal);
         self.grammar != Grammar::Other
             && self.script.clarity != Clarity::Broken
-            && self.started().is_some_and(|it| it.iter().all(named))
+            && self.started().is_some_and(|it| it.commands.iter().all(named))
     }
 
     /// Whether any part of it, however hidden, falls under the pattern.
     pub fn has_part(&self, pattern: &str) -> bool {
-        let Some(commands) = self.started() else { return is_hidden_in(self.source, pattern) };
+        let Some(Started { commands, .. }) = self.started() else {
+            return is_hidden_in(self.source, pattern);
+        };
         if commands.iter().any(|it| is_named(it, pattern)) {
             return true;
         }

@@ -7,6 +7,7 @@ use super::*;
 
 mod commands;
 mod outside;
+mod table;
 
 /// A workspace with links, and a folder beside it.
 struct Desk {

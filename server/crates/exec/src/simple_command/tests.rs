@@ -32,7 +32,7 @@ fn started_by_bash(script: &str) -> Vec<String> {
 #[track_caller]
 fn check_against_bash(source: &str) -> Result<(), TestCaseError> {
     let script = script::parse(source);
-    let read = script.with_payloads().unwrap_or_default();
+    let read = script.with_payloads().unwrap_or_default().commands;
     let literal = |it: &script::Command| it.words.iter().all(|it| it.kind == WordKind::Literal);
     // What a script of unknown text starts is not known either.
     let evaluates = |it: &script::Command| it.program() == Some("eval") && !literal(it);

@@ -12,17 +12,24 @@ impl Parsed<'_> {
     /// The first word that names a file with secrets, or a pattern that may.
     pub fn sensitive_argument(&self, place: &Place) -> Option<String> {
         let words = self.script.commands.iter().flat_map(|it| &it.words);
-        let patterns = words.chain(self.script.redirections.iter().map(|it| &it.target));
-        let hidden = patterns.filter(|it| it.kind == WordKind::Pattern).map(|it| &it.text);
-        let mut hidden = hidden.filter(|it| {
+        let words = words.chain(self.script.redirections.iter().map(|it| &it.target));
+        let mut patterns = words.filter(|it| it.kind == WordKind::Pattern).map(|it| &it.text);
+        let may_be_hidden = |it: &str| {
             it.split('/').any(|part| part.starts_with('.') && part.contains(['*', '?', '[']))
-        });
+        };
+        let named = argument_paths(self.source);
+        let hidden = match self.script.clarity {
+            // Any word may be one.
+            Clarity::Broken => named.iter().find(|it| may_be_hidden(it)),
+            Clarity::Murky | Clarity::Clear => patterns.find(|it| may_be_hidden(it)),
+        };
+        let hidden = hidden.cloned();
         let is_secret = |it: &String| {
             place
                 .target(it)
                 .is_ok_and(|target| target.paths().iter().any(|path| vfs::is_sensitive(path)))
         };
-        argument_paths(self.source).into_iter().find(is_secret).or(hidden.next().cloned())
+        named.into_iter().find(is_secret).or(hidden)
     }
 
     /// The first word that names a file which grants power. Of no say for a script that only reads.
@@ -35,12 +42,15 @@ impl Parsed<'_> {
         })
     }
 
-    /// Files it says it sends output to.
+    /// Files it says it sends output to, or has what it starts send it to.
     pub fn redirected(&self) -> Vec<String> {
-        let redirections = self.script.redirections.iter();
-        let writes = redirections.filter(|it| it.direction == Direction::Write);
+        let (redirections, clarity) = match self.started() {
+            Some(started) => (&started.redirections, started.clarity),
+            None => (&self.script.redirections, Clarity::Broken),
+        };
+        let writes = redirections.iter().filter(|it| it.direction == Direction::Write);
         let mut targets: Vec<String> = writes.map(|it| it.target.text.clone()).collect();
-        if self.script.clarity != Clarity::Clear {
+        if clarity != Clarity::Clear {
             // What is not understood may still say where it writes.
             let unquoted = unquoted(self.source);
             let behind = unquoted.split('>').skip(1);
@@ -58,19 +68,31 @@ impl Parsed<'_> {
     /// Files it says it writes: redirections and what writing programs are given.
     pub fn written(&self) -> Vec<String> {
         let mut written = self.redirected();
-        for command in self.started().unwrap_or(&self.script.commands) {
-            let spoken = command.spoken();
-            let words: Vec<&str> =
-                spoken.split(|it: char| it.is_whitespace() || "(){}<>`=".contains(it)).collect();
-            let name = |it: &&str| it.rsplit('/').next().unwrap_or(it).to_string();
-            if let Some(at) = words.iter().position(|it| WRITERS.contains(&name(it).as_str())) {
-                let given =
-                    words[at + 1..].iter().filter(|it| !it.is_empty() && !it.starts_with('-'));
-                written.extend(given.map(ToString::to_string));
-            }
+        let (commands, clarity) = match self.started() {
+            Some(started) => (&started.commands, started.clarity),
+            None => (&self.script.commands, Clarity::Broken),
+        };
+        for command in commands {
+            written.extend(given_to_writer(&command.spoken()));
+        }
+        if clarity != Clarity::Clear {
+            // What is not understood may still name a program that writes.
+            let whole = unquoted(&self.source.replace("\\\n", ""));
+            let pieces = whole.split([';', '|', '&', '\n', '`', '(', ')', '{', '}']);
+            written.extend(pieces.flat_map(given_to_writer));
         }
         written
     }
+}
+
+/// What a command gives to a program that writes the files it is given.
+fn given_to_writer(spoken: &str) -> Vec<String> {
+    let words: Vec<&str> =
+        spoken.split(|it: char| it.is_whitespace() || "(){}<>`=".contains(it)).collect();
+    let is_writer = |it: &&str| WRITERS.contains(&it.rsplit('/').next().unwrap_or(it));
+    let Some(at) = words.iter().position(is_writer) else { return Vec::new() };
+    let given = words[at + 1..].iter().filter(|it| !it.is_empty() && !it.starts_with('-'));
+    given.map(ToString::to_string).collect()
 }
 
 /// Files a script says it sends output to.
