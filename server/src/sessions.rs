@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent::export;
+use agent::kept;
 use agent::options;
+use agent::permission::{Decision, Rule};
 use agent::provider;
 use agent::session::{Delivery, Passage, Prompt, Session, new_id};
 use agent::world::World;
@@ -228,24 +230,49 @@ impl Sessions {
                 scope: rule.scope.clone(),
             });
         }
-        rules.extend(self.world.rules().all.iter().map(|rule| RememberedRule {
+        let listed = |rule: &Rule| RememberedRule {
             id: format!("{}/{}/{}", rule.scope, rule.decision.id(), rule.text),
             rule: rule.text.clone(),
             decision: rule.decision.id().to_string(),
             scope: rule.scope.clone(),
-        }));
+        };
+        for rule in self.keeping().iter().flat_map(|(state, root)| kept::rules(state, root)) {
+            let kept = listed(&rule);
+            let same = |it: &RememberedRule| it.rule == kept.rule && it.decision == kept.decision;
+            if !rules.iter().any(same) {
+                rules.push(kept);
+            }
+        }
+        rules.extend(self.world.rules().all.iter().map(listed));
         PermissionListResult { rules }
     }
 
     /// `copydesk/permission/remove`: rules of files are removed in the files.
     pub fn permission_remove(&self, params: PermissionRemoveParams) -> Result<Value, RpcError> {
+        let not_forgotten =
+            |err| RpcError::failed("invalid", format!("the rule was not forgotten: {err}"));
         let not_found = || RpcError::failed("not-found", format!("there is no rule {}", params.id));
         let (owner, text) = params.id.split_once('/').ok_or_else(not_found)?;
         let session = self.lock().open.get(owner).cloned();
         match session {
             Some(session) => {
-                session.shared.forget_rule(text);
+                session.shared.forget_rule(text).map_err(not_forgotten)?;
                 Ok(json!({}))
+            }
+            None if owner == kept::SCOPE => {
+                let kept = |(state, root): &(PathBuf, PathBuf)| {
+                    let decisions = [Decision::Allow, Decision::Ask, Decision::Deny];
+                    let named = |it: &Decision| text.strip_prefix(it.id())?.strip_prefix('/');
+                    let said = decisions.iter().find_map(|it| Some((*it, named(it)?)));
+                    said.map_or(Ok(false), |(it, text)| kept::forget(state, root, it, text))
+                };
+                let gone: Vec<bool> = self
+                    .keeping()
+                    .iter()
+                    .map(kept)
+                    .collect::<Result<_, _>>()
+                    .map_err(not_forgotten)?;
+                if gone.contains(&true) { Ok(json!({})) } else { Err(not_found()) }
             }
             None if self.permission_list().rules.iter().any(|it| it.id == params.id) => {
                 Err(RpcError::failed(
@@ -255,6 +282,15 @@ impl Sessions {
             }
             None => Err(not_found()),
         }
+    }
+
+    /// The state and the folders whose kept rules count here.
+    fn keeping(&self) -> BTreeSet<(PathBuf, PathBuf)> {
+        let table = self.lock();
+        let of_sessions = table.open.values().filter_map(|it| it.shared.root());
+        let roots = table.sources.folders.first().cloned().into_iter().chain(of_sessions);
+        let state = self.world.state.iter();
+        state.flat_map(|it| roots.clone().map(|root| (it.clone(), root))).collect()
     }
 
     /// New settings from the editor.

@@ -205,6 +205,34 @@ fn always_allowed_is_not_asked_again_and_can_be_taken_back() {
 }
 
 #[test]
+fn what_is_always_allowed_or_rejected_is_so_after_a_restart_until_it_is_removed() {
+    let workspace = Workspace::new(&[("a.txt", "one\n")]);
+    let run = |answer: Answer, command: &str| {
+        let editor = Editor::open(&workspace, &json!({}));
+        editor.permit(answer);
+        let called = editor.session().tool("Bash", bash(command));
+        (editor.asked(ASKED).len(), called.is_error)
+    };
+    let edited = Answer::With("allow_always", json!({ "rule": "Bash(touch:*)" }));
+    assert_eq!(run(edited, "touch made"), (1, false));
+    assert_eq!(run(REJECT, "touch other"), (0, false));
+    assert_eq!(run(Answer::Option("reject_always"), "mkdir made2"), (1, true));
+    assert_eq!(run(REJECT, "mkdir made2"), (0, true));
+    let editor = Editor::open(&workspace, &json!({}));
+    let list = || editor.request("copydesk/permission/list", json!({}))["rules"].clone();
+    let kept: Vec<Value> =
+        list().as_array().unwrap().iter().filter(|it| it["scope"] == "kept").cloned().collect();
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    for rule in kept {
+        editor.request("copydesk/permission/remove", json!({ "id": rule["id"] }));
+    }
+    assert_eq!(list(), json!([]));
+    editor.permit(REJECT);
+    editor.session().tool("Bash", bash("touch other")).err();
+    assert_eq!(editor.asked(ASKED).len(), 1);
+}
+
+#[test]
 fn a_move_that_is_always_allowed_covers_both_names() {
     let (_workspace, editor) = desk(&json!({}));
     editor.permit(Answer::Option("allow_always"));

@@ -997,7 +997,7 @@ export interface RememberedRule {
   rule: string;
   /** `allow`, `ask` or `deny`. */
   decision: string;
-  /** `session`, `local`, `project` or `user`. */
+  /** `session`, `kept` (by "Always", for the folder), `local`, `project` or `user`. */
   scope: string;
 }
 

@@ -775,7 +775,7 @@
 ---@field id string Names the rule for `copydesk/permission/remove`.
 ---@field rule string The rule as written, e.g. `Bash(cargo test:*)`.
 ---@field decision string `allow`, `ask` or `deny`.
----@field scope string `session`, `local`, `project` or `user`.
+---@field scope string `session`, `kept` (by "Always", for the folder), `local`, `project` or `user`.
 
 ---Marks the end of the history replay requested by `session/resume`.
 ---@class copydesk.protocol.ReplayComplete

@@ -166,7 +166,7 @@ fn selected(
     let offered = !suggestion.is_empty();
     // Said back as it was offered, or changed into another one.
     let changed = extras.rule.clone().filter(|it| *it != shown(&suggestion));
-    let remembered = changed.map_or(suggestion, |it| vec![it]);
+    let remembered = changed.map_or(suggestion, |it| listed(&it));
     match option {
         ALLOW_ALWAYS if offered => {
             remember(shared, remembered, Decision::Allow);
@@ -189,6 +189,20 @@ fn remember(shared: &Arc<Shared>, rules: Vec<String>, decision: Decision) {
             Err(err) => tracing::warn!("the rule to remember was not understood: {err}"),
         }
     }
+}
+
+/// The rules of a text, at its commas outside parentheses.
+fn listed(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let parts = text.split(|it: char| {
+        match it {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        it == ',' && depth == 0
+    });
+    parts.map(|it| it.trim().to_string()).filter(|it| !it.is_empty()).collect()
 }
 
 /// Rules as an option carries them.
@@ -266,5 +280,17 @@ impl Drop for Waiting<'_> {
             let state = StateUpdate::Running(RunningStateUpdate::new());
             self.0.transcript.send(protocol::acp::SessionUpdate::StateUpdate(state));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listed;
+
+    #[test]
+    fn rules_of_a_text_end_at_commas_outside_parentheses() {
+        assert_eq!(listed("Edit(/a), Edit(/b,c)"), ["Edit(/a)", "Edit(/b,c)"]);
+        assert_eq!(listed("Bash(echo (a), b:*)"), ["Bash(echo (a), b:*)"]);
+        assert_eq!(listed(" Bash , "), ["Bash"]);
     }
 }

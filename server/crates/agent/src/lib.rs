@@ -15,6 +15,7 @@ pub mod export;
 mod footprint;
 pub mod gate;
 mod in_review;
+pub mod kept;
 mod live;
 pub mod notes;
 pub mod options;

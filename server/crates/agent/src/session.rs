@@ -24,6 +24,7 @@ use crate::bounds;
 use crate::editor::Status;
 use crate::export;
 use crate::footprint::Footprints;
+use crate::kept;
 use crate::live::{Asking, Live};
 use crate::notes::Notes;
 use crate::permission::{Rule, Rules};
@@ -368,9 +369,12 @@ impl Shared {
         self.lock().cwd = cwd;
     }
 
-    /// All rules in force: the configured ones and those remembered here.
+    /// All rules in force: the configured ones, those kept for the folder and those remembered here.
     pub fn rules(&self) -> Rules {
         let mut rules = self.world.rules();
+        if let Some((state, root)) = self.keeps_rules() {
+            rules.all.extend(kept::rules(state, &root));
+        }
         rules.all.extend(self.lock().rules.iter().cloned());
         rules
     }
@@ -380,17 +384,45 @@ impl Shared {
         self.lock().rules.clone()
     }
 
-    /// Remembers a rule for this session.
+    /// The workspace's first folder.
+    pub fn root(&self) -> Option<PathBuf> {
+        self.lock().roots.paths().next().map(Path::to_path_buf)
+    }
+
+    /// Remembers a rule for this session and keeps it for the folder, but for one on a terminal, which
+    /// another session does not have.
     pub fn remember(&self, rule: Rule) {
+        if let Some((state, root)) = self.keeps_rules()
+            && rule.tool != "Terminal"
+            && let Err(err) = kept::keep(state, &root, &rule)
+        {
+            tracing::warn!("the rule {rule} counts for this session only: {err}");
+        }
         let mut control = self.lock();
         if !control.rules.contains(&rule) {
             control.rules.push(rule);
         }
     }
 
-    /// Forgets the remembered rule of this text.
-    pub fn forget_rule(&self, text: &str) {
-        self.lock().rules.retain(|it| it.text != text);
+    /// Forgets the remembered rule of this text, also for the folder.
+    ///
+    /// # Errors
+    /// What is kept for the folder cannot be read or written.
+    pub fn forget_rule(&self, text: &str) -> std::io::Result<()> {
+        let gone: Vec<Rule> = {
+            let mut control = self.lock();
+            control.rules.extract_if(.., |it| it.text == text).collect()
+        };
+        if let Some((state, root)) = self.keeps_rules() {
+            for rule in gone {
+                kept::forget(state, &root, rule.decision, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn keeps_rules(&self) -> Option<(&Path, PathBuf)> {
+        Some((self.world.state.as_deref()?, self.root()?))
     }
 
     /// Files this session changed.

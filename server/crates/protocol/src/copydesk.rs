@@ -418,7 +418,7 @@ pub struct RememberedRule {
     pub rule: String,
     /// `allow`, `ask` or `deny`.
     pub decision: String,
-    /// `session`, `local`, `project` or `user`.
+    /// `session`, `kept` (by "Always", for the folder), `local`, `project` or `user`.
     pub scope: String,
 }
 
