@@ -17,8 +17,8 @@ use script::{Clarity, Command, Direction, Script, Started, Word, WordKind};
 
 use crate::place::Place;
 
-use files::is_stream;
 pub use files::{argument_paths, redirected};
+use files::{is_connection, is_stream};
 use pattern::matches;
 use programs::{INTERPRETERS, RUNNERS, SPEAKERS, SPEAKERS_OF_GIT, WRAPPERS};
 pub use read_only::is_read_only;
@@ -56,7 +56,9 @@ impl<'a> Parsed<'a> {
             // Elsewhere a relative name is another file than the one that is judged.
             Direction::Write => {
                 let fixed = !moves || it.target.text.starts_with('/');
-                it.target.kind == WordKind::Literal && (fixed || is_stream(&it.target.text))
+                let text = &it.target.text;
+                let file = fixed && !is_connection(text);
+                it.target.kind == WordKind::Literal && (file || is_stream(text))
             }
         });
         is_plain(script)
@@ -182,8 +184,10 @@ fn is_hidden_in(text: &str, pattern: &str) -> bool {
     let whole = text.trim();
     // `{rm,x}` is `rm x`.
     let comma = if whole.contains('{') { "," } else { "" };
-    let pieces = whole.split(|it: char| ";|&\n`(){}<>\"'".contains(it) || comma.contains(it));
-    pieces.chain([whole]).any(|part| {
+    let ends = |it: char| ";|&\n`(){}<>".contains(it) || comma.contains(it);
+    let pieces = whole.split(move |it: char| ends(it) || "\"'".contains(it));
+    // A quoted word may belong to the command, `git 'push'`, or hold one, `sh -c 'git push'`.
+    pieces.chain(whole.split(ends)).chain([whole]).any(|part| {
         let words = unquoted(part);
         let words: Vec<&str> = words.split_whitespace().collect();
         // `sudo x`, `env A=1 x`, `xargs x`, `find -exec x`: each word may begin a command.

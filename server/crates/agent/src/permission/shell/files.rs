@@ -61,7 +61,7 @@ impl Parsed<'_> {
                 (!name.is_empty()).then(|| name.to_string())
             }));
         }
-        targets.retain(|it| !is_stream(it));
+        targets.retain(|it| !is_stream(it) && !is_connection(it));
         targets
     }
 
@@ -83,6 +83,11 @@ impl Parsed<'_> {
         }
         written
     }
+}
+
+/// What some shells take for a connection, not for a file.
+pub(super) fn is_connection(target: &str) -> bool {
+    target.starts_with("/dev/tcp/") || target.starts_with("/dev/udp/")
 }
 
 /// What a command gives to a program that writes the files it is given.

@@ -62,7 +62,7 @@ const AROUND: &[(&str, &str)] = &[
     ("ls | ", ""),
     ("", " &"),
     ("ls & ", ""),
-    ("( ", " )"),
+    (" ( ", " )"),
     ("{ ", "; }"),
     ("! ", ""),
     ("time ", ""),
@@ -98,6 +98,8 @@ static COMMANDS: LazyLock<Vec<&'static Row>> = LazyLock::new(|| {
             && !script.contains("<<")
             && !script.ends_with('&')
             && !script.starts_with("X=")
+            // Behind a program it is no keyword, and its parentheses close what stands around them.
+            && !script.starts_with("case ")
             && script::parse(&script).clarity != script::Clarity::Broken
     };
     TABLE.iter().filter(whole).collect()
@@ -123,8 +125,11 @@ proptest! {
             joined = format!("{before}{joined}{after}");
         }
         let now = verdict(row.mode, row.rules, &format!("run {joined}"));
+        // What does not fit the grammar may ask where it would be denied.
+        let broken = script::parse(&joined).clarity == script::Clarity::Broken;
+        let least = if broken { rank(row.expected).min(1) } else { rank(row.expected) };
         prop_assert!(
-            rank(row.expected) <= rank(word(&now)),
+            least <= rank(word(&now)),
             "{} {script:?} is {}, but {joined:?} is {now:?}", row.rules, row.expected
         );
     }
