@@ -5,10 +5,13 @@
 //! denies always counts.
 
 pub mod check;
+mod claude;
 pub mod trust;
 
 use std::path::{Path, PathBuf};
 
+use agent::hooks::Hook;
+use agent::hooks::settings::Hooks;
 use agent::permission::{Decision, Rule};
 use agent::settings::{Confinement, Settings};
 use agent::world::Config;
@@ -37,10 +40,16 @@ pub struct Sources {
 /// One place settings come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
+    /// `~/.claude/settings.json`.
+    ClaudeUser,
     /// `$XDG_CONFIG_HOME/copydesk/config.toml`.
     User,
+    /// `.claude/settings.json`.
+    ClaudeProject,
     /// `.copydesk/config.toml`.
     Project,
+    /// `.claude/settings.local.json`.
+    ClaudeLocal,
     /// `.copydesk/config.local.toml`.
     Local,
     /// The editor's settings, or the command line.
@@ -50,14 +59,18 @@ pub enum Layer {
 impl Layer {
     fn scope(self) -> &'static str {
         match self {
-            Layer::User | Layer::Editor => "user",
-            Layer::Project => "project",
-            Layer::Local => "local",
+            Layer::ClaudeUser | Layer::User | Layer::Editor => "user",
+            Layer::ClaudeProject | Layer::Project => "project",
+            Layer::ClaudeLocal | Layer::Local => "local",
         }
     }
 
     fn is_project(self) -> bool {
-        matches!(self, Layer::Project | Layer::Local)
+        matches!(self.scope(), "project" | "local")
+    }
+
+    fn is_claude(self) -> bool {
+        matches!(self, Layer::ClaudeUser | Layer::ClaudeProject | Layer::ClaudeLocal)
     }
 }
 
@@ -71,16 +84,21 @@ pub fn load(sources: &Sources) -> Config {
     let unasked = trusted || sources.own_call;
     let mut config = Config { trusted, unasked, ..Config::default() };
     let mut merged = Map::new();
-    for (layer, path) in files(root.map(PathBuf::as_path)) {
-        let Some((value, problems)) = read(&path) else { continue };
-        config.problems.extend(problems.iter().map(Problem::to_string));
-        config.files.push(path);
-        add(&mut config, &mut merged, layer, value);
-    }
-    for settings in [&sources.editor, &sources.command_line] {
+    let found = files(root.map(PathBuf::as_path)).into_iter().filter_map(|(layer, path)| {
+        let (value, problems) = read(layer, &path)?;
+        Some((layer, Some(path), value, problems))
+    });
+    let given = [&sources.editor, &sources.command_line].map(|settings| {
         let (value, problems) = check::settings(settings.clone());
-        config.problems.extend(problems.iter().map(|it| format!("editor settings: {it}")));
-        add(&mut config, &mut merged, Layer::Editor, value);
+        (Layer::Editor, None, value, problems)
+    });
+    let mut layers: Vec<Read> = found.chain(given).collect();
+    import(&mut layers, &config);
+    for (layer, path, value, problems) in layers {
+        let place = if path.is_none() { "editor settings: " } else { "" };
+        config.problems.extend(problems.iter().map(|it| format!("{place}{it}")));
+        add(&mut config, &mut merged, layer, path.as_deref(), value);
+        config.files.extend(path);
     }
     config.settings = match serde_json::from_value::<Settings>(Value::Object(merged)) {
         Ok(settings) => settings,
@@ -108,14 +126,38 @@ pub fn unconfined(settings: &Settings) -> Option<String> {
     }
 }
 
+/// A layer as it was read: where it comes from, what it says and what is wrong in it.
+type Read = (Layer, Option<PathBuf>, Value, Vec<Problem>);
+
+/// Leaves out what the settings say is not to be read of other programs' files.
+fn import(layers: &mut Vec<Read>, config: &Config) {
+    let counts = |layer: Layer| config.trusted || !layer.is_project();
+    let said = |it: &Read| it.2["imports"].as_bool().filter(|_| counts(it.0));
+    if layers.iter().rev().find_map(said) == Some(false) {
+        layers.retain(|it| !it.0.is_claude());
+    }
+    let disabled = |it: &Read| it.2[claude::DISABLED] == true && counts(it.0);
+    let disabled = layers.iter().any(disabled);
+    for (_, _, value, _) in layers.iter_mut().filter(|it| it.0.is_claude()) {
+        let Value::Object(map) = value else { continue };
+        map.remove(claude::DISABLED);
+        map.retain(|key, it| {
+            let says = it.as_object().is_some_and(|it| !it.is_empty());
+            says && !(disabled && key == "hooks")
+        });
+    }
+}
+
 /// Every file that may hold configuration, whether it exists or not.
 pub fn files(root: Option<&Path>) -> Vec<(Layer, PathBuf)> {
-    let mut files: Vec<(Layer, PathBuf)> =
-        user_file().map(|it| (Layer::User, it)).into_iter().collect();
+    let mut files = claude::files(root);
+    files.extend(user_file().map(|it| (Layer::User, it)));
     if let Some(root) = root {
         files.push((Layer::Project, root.join(".copydesk/config.toml")));
         files.push((Layer::Local, root.join(".copydesk/config.local.toml")));
     }
+    // The nearer one comes later, and ours after theirs of the same level.
+    files.sort_by_key(|(layer, _)| *layer as u8);
     files
 }
 
@@ -123,8 +165,9 @@ pub fn files(root: Option<&Path>) -> Vec<(Layer, PathBuf)> {
 pub fn problems(root: Option<&Path>) -> Vec<Problem> {
     let mut all = Vec::new();
     for (layer, path) in files(root) {
-        let Some((value, problems)) = read(&path) else { continue };
+        let Some((value, problems)) = read(layer, &path) else { continue };
         all.extend(problems);
+        all.extend(hooks(&value, Some(&path)).1);
         for (_, texts) in rule_lists(&value) {
             for text in texts {
                 if let Err(err) = Rule::parse(&text, Decision::Ask, layer.scope()) {
@@ -152,11 +195,18 @@ fn base_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
 }
 
 /// A file's settings without what is wrong in it; absent where there is no file.
-fn read(path: &Path) -> Option<(Value, Vec<Problem>)> {
+fn read(layer: Layer, path: &Path) -> Option<(Value, Vec<Problem>)> {
     match state::read_text_file(path) {
         Ok(None) => None,
         Ok(Some(text)) => {
-            let (value, mut problems) = check::file(path, &text);
+            let (value, mut problems) = match layer {
+                Layer::ClaudeUser | Layer::ClaudeProject | Layer::ClaudeLocal => {
+                    claude::read(path, &text)
+                }
+                Layer::User | Layer::Project | Layer::Local | Layer::Editor => {
+                    check::file(path, &text)
+                }
+            };
             if let Some(line) = text.lines().position(|it| it.contains('\u{fffd}')) {
                 let message = "this is not UTF-8; save the file as UTF-8".to_string();
                 problems.insert(0, Problem::at(path, line + 1, message));
@@ -169,7 +219,31 @@ fn read(path: &Path) -> Option<(Value, Vec<Problem>)> {
     }
 }
 
-fn add(config: &mut Config, merged: &mut Map<String, Value>, layer: Layer, value: Value) {
+/// The hooks of a layer, and what is wrong with others of it.
+fn hooks(value: &Value, path: Option<&Path>) -> (Vec<Hook>, Vec<Problem>) {
+    let hooks = value.get("hooks").cloned().map(serde_json::from_value::<Hooks>);
+    let (hooks, wrong) = match hooks {
+        None => return (Vec::new(), Vec::new()),
+        Some(Ok(hooks)) => hooks.read(),
+        Some(Err(err)) => {
+            let message = format!("the hooks were not understood and are not used: {err}");
+            (Vec::new(), vec![("hooks".to_string(), message)])
+        }
+    };
+    let problem = |(needle, message): (String, String)| match path {
+        Some(path) => Problem::in_file(path, &needle, message),
+        None => Problem { file: None, line: 0, message },
+    };
+    (hooks, wrong.into_iter().map(problem).collect())
+}
+
+fn add(
+    config: &mut Config,
+    merged: &mut Map<String, Value>,
+    layer: Layer,
+    path: Option<&Path>,
+    value: Value,
+) {
     let held_back = layer.is_project() && !config.trusted;
     for (decision, texts) in rule_lists(&value) {
         if held_back && decision != Decision::Deny {
@@ -181,6 +255,11 @@ fn add(config: &mut Config, merged: &mut Map<String, Value>, layer: Layer, value
                 Err(err) => config.problems.push(err.to_string()),
             }
         }
+    }
+    if !held_back {
+        let (hooks, problems) = hooks(&value, path);
+        config.hooks.extend(hooks);
+        config.problems.extend(problems.iter().map(Problem::to_string));
     }
     let Value::Object(mut map) = value else { return };
     if held_back {

@@ -28,6 +28,7 @@ mod folders;
 mod found;
 mod frames;
 mod generated;
+mod hooks;
 mod killed;
 mod lifecycle;
 mod model;

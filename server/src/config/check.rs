@@ -46,7 +46,6 @@ impl fmt::Display for Problem {
 
 /// Keys of the documented configuration that this version does not act on yet.
 const LATER: &[&str] = &[
-    "hooks",
     "tools",
     "agents",
     "mcp_servers",
@@ -56,7 +55,6 @@ const LATER: &[&str] = &[
     "hosted_tools",
     "jobs",
     "env",
-    "imports",
     "display",
 ];
 
@@ -129,6 +127,9 @@ type Found = Vec<(Vec<String>, String)>;
 
 /// What of the value fits the schema; everything else goes to `found` with its keys.
 fn fitted(value: Value, schema: &Value, keys: &mut Vec<String>, found: &mut Found) -> Value {
+    if let (Value::Array(items), Some(schema)) = (&value, schema.get("items")) {
+        return listed(items, schema, keys, found);
+    }
     let Value::Object(map) = value else {
         if keys.is_empty() {
             found.push((Vec::new(), "the settings must be a table of keys".into()));
@@ -161,6 +162,23 @@ fn fitted(value: Value, schema: &Value, keys: &mut Vec<String>, found: &mut Foun
         keys.pop();
     }
     Value::Object(kept)
+}
+
+/// The tables of a list without those that have something wrong in them, which might mean another thing
+/// with the rest of what they say.
+fn listed(items: &[Value], schema: &Value, keys: &mut Vec<String>, found: &mut Found) -> Value {
+    let mut kept = Vec::new();
+    for (nth, item) in items.iter().enumerate() {
+        keys.push(nth.to_string());
+        let before = found.len();
+        let item =
+            if item.is_object() { fitted(item.clone(), schema, keys, found) } else { item.clone() };
+        if found.len() == before {
+            kept.push(item);
+        }
+        keys.pop();
+    }
+    Value::Array(kept)
 }
 
 fn property<'a>(schema: &'a Value, key: &str) -> Option<&'a Value> {
@@ -271,6 +289,19 @@ fn described(value: &Value, wanted: &str) -> String {
 
 fn span_of(item: &Item, keys: &[String]) -> Option<usize> {
     let (first, rest) = keys.split_first()?;
+    if let Ok(nth) = first.parse::<usize>()
+        && !item.is_table_like()
+    {
+        if let Some(table) = item.as_array_of_tables().and_then(|it| it.get(nth)) {
+            let own = table.span().map(|it| it.start);
+            let Some((key, _)) = rest.split_first() else { return own };
+            let (key, value) = table.get_key_value(key)?;
+            let at = key.span().map(|it| it.start).or(own);
+            return if rest.len() == 1 { at } else { span_of(value, &rest[1..]).or(at) };
+        }
+        let value = item.as_array().and_then(|it| it.get(nth))?;
+        return value.span().map(|it| it.start);
+    }
     let table = item.as_table_like()?;
     let (key, value) = table.get_key_value(first)?;
     let own = key.span().or_else(|| value.span()).map(|it| it.start);

@@ -284,3 +284,131 @@ fn the_editors_settings_are_checked_too() {
     sources.editor = json!("nonsense");
     assert!(load(&sources).problems.join("\n").contains("must be a table of keys"));
 }
+
+const CLAUDE: &str = ".claude/settings.json";
+const CLAUDE_LOCAL: &str = ".claude/settings.local.json";
+
+/// The commands of the hooks of a folder's files, and what is wrong, without the folders' names.
+#[track_caller]
+fn hooks_of(folder: &Folder, trusted: Option<bool>) -> (Vec<String>, Vec<String>) {
+    let config = load(&folder.sources(trusted));
+    let name = format!("{}/", folder.root.display());
+    let problems = config.problems.iter().map(|it| it.replace(&name, "")).collect();
+    let hooks = config.hooks.iter().map(|it| it.command().to_string()).collect();
+    (hooks, problems)
+}
+
+#[test]
+fn hooks_of_all_layers_add_up_with_ours_after_theirs() {
+    let folder = Folder::new(&[
+        (CLAUDE_LOCAL, br#"{"hooks": {"PreToolUse": [{"matcher": "", "hooks": [{"type": "command", "command": "c"}]}]}}"#),
+        (CLAUDE, br#"{"model": "opus", "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "a"}]}]}}"#),
+        (LOCAL, b"[[hooks.PreToolUse]]\ncommand = \"d\"\n"),
+        (PROJECT, b"[[hooks.PreToolUse]]\ncommand = \"b\"\n"),
+    ]);
+    let (hooks, problems) = hooks_of(&folder, Some(true));
+    assert_eq!(hooks, ["a", "b", "c", "d"]);
+    assert_eq!(problems, [""; 0]);
+    let (hooks, problems) = hooks_of(&folder, Some(false));
+    assert_eq!(hooks, [""; 0], "{problems:?}");
+    assert!(
+        problems[0].contains("not trusted, so its settings for hooks are not used"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn rules_of_other_programs_files_count_unless_they_are_not_imported() {
+    let claude =
+        br#"{"permissions": {"allow": ["Bash(a)"], "deny": ["Bash(b)"], "defaultMode": "plan"}}"#;
+    let folder = Folder::new(&[(CLAUDE, claude)]);
+    let config = load(&folder.sources(Some(true)));
+    let found = rules(&config);
+    for rule in ["project allow Bash(a)", "project deny Bash(b)"] {
+        assert!(found.iter().any(|it| it == rule), "{rule} in {found:?}");
+    }
+    folder.write(PROJECT, b"imports = false\n");
+    let found = rules(&load(&folder.sources(Some(true))));
+    assert!(!found.iter().any(|it| it.contains("Bash(")), "{found:?}");
+    // A folder that is not trusted cannot take the person's own rules away.
+    let found = rules(&load(&folder.sources(Some(false))));
+    assert!(found.iter().any(|it| it == "project deny Bash(b)"), "{found:?}");
+    assert!(!found.iter().any(|it| it == "project allow Bash(a)"), "{found:?}");
+}
+
+#[test]
+fn all_hooks_of_other_programs_files_can_be_disabled_in_one() {
+    let folder = Folder::new(&[
+        (CLAUDE, br#"{"hooks": {"Stop": [{"hooks": [{"command": "a"}]}]}}"#),
+        (CLAUDE_LOCAL, br#"{"disableAllHooks": true}"#),
+        (PROJECT, b"[[hooks.Stop]]\ncommand = \"b\"\n"),
+    ]);
+    assert_eq!(hooks_of(&folder, Some(true)), (vec!["b".to_string()], vec![]));
+}
+
+#[test]
+fn what_is_wrong_in_other_programs_files_is_told_with_its_line() {
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let folder = Folder::new(&[(CLAUDE, text.as_bytes())]);
+        let (_, problems) = hooks_of(&folder, Some(true));
+        assert_eq!(problems.len(), expected.len(), "{problems:?}");
+        for (problem, expected) in problems.iter().zip(expected) {
+            assert!(problem.starts_with(&format!("{CLAUDE}:{expected}")), "{problem}");
+        }
+    }
+    check("{\n  \"hooks\": \n", &["3: this is not valid JSON"]);
+    check("[]", &["1: this must be a JSON object"]);
+    check("", &[]);
+    check("{\"theme\": 3, \"env\": {\"A\": \"b\"}}", &[]);
+    check(
+        "{\n\"hooks\": {\n\"PreTolUse\": []}}",
+        &["3: `hooks.PreTolUse` is no event known here; did you mean `PreToolUse`?"],
+    );
+    check("{\n\"hooks\": []}", &["2: `hooks` must be a table"]);
+    check(
+        "{\n\"permissions\": {\n\"allow\": \"Bash\"}}",
+        &["3: `permissions.allow` must be a list"],
+    );
+    check(
+        "{\n\"hooks\": {\n\"Stop\": [{\"hooks\": [{\"command\": 3}]}]}}",
+        &["3: entry 1 of `hooks.Stop`: "],
+    );
+    check(
+        "{\n\"hooks\": {\"Stop\": [{\n\"matcher\": \"(\", \"hooks\": [{\"command\": \"a\"}]}]}}",
+        &["3: the matcher of a Stop hook"],
+    );
+}
+
+#[test]
+fn a_hook_with_something_wrong_in_it_is_told_with_its_line_and_not_used() {
+    check_problems(
+        "[[hooks.PreToolUse]]\ncommand = \"a\"\n\n[[hooks.PreToolUse]]\nmatchr = \"Bash\"\ncommand = \"b\"\n",
+        &["5: unknown key `hooks.PreToolUse.1.matchr`; did you mean `matcher`?"],
+    );
+    check_problems(
+        "[[hooks.PreToolUse]]\ntimeout = \"5\"\n",
+        &["2: `hooks.PreToolUse.0.timeout` must be a whole number, not a text"],
+    );
+    check_problems(
+        "[[hooks.PreToolUsed]]\ncommand = \"a\"\n",
+        &["1: unknown key `hooks.PreToolUsed`; did you mean `PreToolUse`?"],
+    );
+    let (value, _) = check::file(
+        Path::new("x"),
+        "[[hooks.Stop]]\nmatchr = \"Bash\"\ncommand = \"b\"\n[[hooks.Stop]]\ncommand = \"c\"\n",
+    );
+    assert_eq!(value, json!({ "hooks": { "Stop": [{ "command": "c" }] } }));
+}
+
+#[test]
+fn changed_hooks_of_other_programs_files_take_the_trust_away() {
+    let folder = Folder::new(&[(CLAUDE, b"{}")]);
+    trust::remember(&folder.state, &folder.root, Trust::Yes).unwrap();
+    assert!(trust::is_trusted(&folder.sources(None)));
+    for name in [CLAUDE, CLAUDE_LOCAL] {
+        folder.write(name, b"{\"hooks\": {}}");
+        assert!(!trust::is_trusted(&folder.sources(None)), "{name}");
+        trust::remember(&folder.state, &folder.root, Trust::Yes).unwrap();
+    }
+}

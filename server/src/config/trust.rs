@@ -57,7 +57,12 @@ fn known(state_dir: &Path) -> BTreeMap<String, String> {
 /// A hash of everything in the folder that grants power.
 fn fingerprint(folder: &Path) -> String {
     let mut content = Vec::new();
-    for name in [".copydesk/config.toml", ".copydesk/config.local.toml"] {
+    for name in [
+        ".copydesk/config.toml",
+        ".copydesk/config.local.toml",
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+    ] {
         let path: PathBuf = folder.join(name);
         let text = state::read_text_file(&path).ok().flatten().unwrap_or_default();
         content.extend_from_slice(name.as_bytes());

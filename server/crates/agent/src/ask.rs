@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bounds;
 use crate::editor::{Answer, Extras};
+use crate::hooks::moments;
 use crate::permission::{Decision, Rule};
 use crate::session::Shared;
 use crate::tool::CommandAccess;
@@ -146,6 +147,7 @@ async fn put(
     cancel: &CancellationToken,
 ) -> Answer {
     let _waiting = Waiting::begin(shared);
+    moments::asked(shared, &request.title);
     loop {
         tokio::select! {
             biased;

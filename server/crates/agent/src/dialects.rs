@@ -322,6 +322,12 @@ pub fn canonical_name(shown: &str) -> Option<&'static str> {
     faces.into_iter().find(|it| it.name == shown).map(|it| it.tool)
 }
 
+/// What dialects call the tool of this canonical name, where they call it otherwise.
+pub fn names_of(tool: &str) -> impl Iterator<Item = &'static str> {
+    let faces = ALL.iter().flat_map(|it| of(*it).faces);
+    faces.filter(move |it| it.tool == tool).map(|it| it.name)
+}
+
 impl Dialect {
     /// The tools it offers, in the order models see them.
     pub fn tools(&'static self) -> impl Iterator<Item = &'static Shown> {

@@ -25,13 +25,17 @@ use crate::permission::{self, Policy, Verdict};
 use crate::repair::Repaired;
 use crate::sandbox::{self, Stopped};
 use crate::session::Shared;
-use crate::settings::ReviewPolicy;
+use crate::settings::{Mode, ReviewPolicy};
 use crate::tool::{
     Access, Call, Caller, CommandAccess, Confined, Content, Cx, Entry, Failure, Form, Output,
     Review, Sees,
 };
 use crate::tools;
 use crate::unsaved;
+
+mod hooked;
+
+use hooked::Wish;
 
 /// A call as it arrives.
 #[derive(Clone, Debug)]
@@ -77,8 +81,23 @@ pub struct Prepared {
     request: Request,
     input: Value,
     notes: Vec<String>,
+    /// What hooks said for the model before it ran.
+    told: Vec<String>,
     /// What it touches.
     pub access: Access,
+}
+
+impl Prepared {
+    /// Canonical name of its tool.
+    pub fn tool(&self) -> &'static str {
+        self.entry.name
+    }
+
+    /// Files it writes, as far as its input tells.
+    pub fn changes(&self) -> Vec<PathBuf> {
+        let paths = self.access.writes.iter().filter_map(|it| it.location.path());
+        paths.map(Path::to_path_buf).collect()
+    }
 }
 
 /// Runs one call from arrival to result.
@@ -123,6 +142,7 @@ pub fn prepare(shared: &Arc<Shared>, request: Request) -> Result<Prepared, Done>
             request,
             input: repaired.input,
             notes: repaired.notes,
+            told: Vec::new(),
             access,
         }),
         Err(failure) => Err(fail(shared, &request.id, &failure.to_string())),
@@ -140,6 +160,8 @@ pub enum Ran {
 /// A call whose changes the person has yet to decide on.
 pub struct InReview {
     id: String,
+    entry: &'static Entry,
+    input: Value,
     output: Output,
     notes: Vec<String>,
     decisions: watch::Receiver<Reviewed>,
@@ -179,10 +201,16 @@ pub async fn start(shared: &Arc<Shared>, prepared: Prepared, cancel: &Cancellati
 
 /// Waits until the person has decided on what a call changed, and ends its card.
 pub async fn finish_review(shared: &Arc<Shared>, review: InReview) -> Done {
-    let InReview { id, mut output, notes, mut decisions, cancel } = review;
+    let InReview { id, entry, input, mut output, notes, mut decisions, cancel } = review;
     let end = in_review::wait(shared, &id, &mut output, &mut decisions, &cancel).await;
-    output.content = bounds::spill(output.content, bounds::RESULT, shared, &CANONICAL);
-    let done = finish(shared, &id, output, &notes, end);
+    let run = hooked::Run { id: &id, entry, input: &input };
+    let done = match run.after(shared, Ok(output), &cancel).await {
+        Ok(mut output) => {
+            output.content = bounds::spill(output.content, bounds::RESULT, shared, &CANONICAL);
+            finish(shared, &id, output, &notes, end)
+        }
+        Err(failure) => ended(shared, &id, failure),
+    };
     shared.calls.end(&id);
     done
 }
@@ -197,14 +225,18 @@ async fn permitted(
     if cancel.is_cancelled() {
         return Ran::Done(ended(shared, &id, Failure::Cancelled));
     }
-    let approval = match judged(shared, &mut prepared, cancel).await {
+    let wish = match hooked::before(shared, &mut prepared, cancel).await {
+        Ok(wish) => wish,
+        Err(done) => return Ran::Done(done),
+    };
+    let approval = match judged(shared, &mut prepared, wish, cancel).await {
         Ok(_) if cancel.is_cancelled() => {
             return Ran::Done(ended(shared, &id, Failure::Cancelled));
         }
         Ok(approval) => approval,
         Err(done) => return Ran::Done(done),
     };
-    let Prepared { entry, call, request, input, mut notes, access } = prepared;
+    let Prepared { entry, call, request, input, mut notes, told, access } = prepared;
     let started = ToolCallUpdate::new(request.id.clone()).status(ToolCallStatus::InProgress);
     shared.transcript.send(protocol::acp::SessionUpdate::ToolCallUpdate(started));
     if !access.is_read_only() {
@@ -232,17 +264,24 @@ async fn permitted(
             Some(_) | None => Ok(output),
         }
     };
-    let output = match cancellable(cancel, running).await {
-        Ok(output) => Output {
-            content: bounds::spill(output.content, entry.longest, shared, request.dialect),
-            ..output
-        },
+    let mut outcome = cancellable(cancel, running).await;
+    if decisions.is_none() {
+        let run = hooked::Run { id: &request.id, entry, input: &input };
+        outcome = run.after(shared, outcome, cancel).await;
+    }
+    let output = match outcome {
+        Ok(mut output) => {
+            output.content.extend(told.into_iter().map(Content::Text));
+            let content = bounds::spill(output.content, entry.longest, shared, request.dialect);
+            Output { content, ..output }
+        }
         Err(failure) => return Ran::Done(ended(shared, &request.id, failure)),
     };
     match decisions {
         Some(decisions) => {
             let (id, cancel) = (request.id, cancel.clone());
-            Ran::InReview(Box::new(InReview { id, output, notes, decisions, cancel }))
+            let review = InReview { id, entry, input, output, notes, decisions, cancel };
+            Ran::InReview(Box::new(review))
         }
         None => {
             notes.extend(waits.then(|| in_review::NOBODY.to_string()));
@@ -273,16 +312,21 @@ fn to_be_deleted(shared: &Arc<Shared>, prepared: &Prepared) -> Vec<Option<[u8; 3
 async fn judged(
     shared: &Arc<Shared>,
     prepared: &mut Prepared,
+    wish: Wish,
     cancel: &CancellationToken,
 ) -> Result<Approval, Done> {
     let id = prepared.request.id.clone();
     // An earlier call of the same step may have made a link of what was a file.
     let access = prepared.call.access(&shared.place());
     prepared.access = access.map_err(|failure| fail(shared, &id, &failure.to_string()))?;
-    let (reason, suggestion) = match decide(shared, prepared) {
-        Verdict::Allow => return Ok(Approval::Policy),
-        Verdict::Deny { reason } => return Err(fail(shared, &id, &reason)),
-        Verdict::Ask { reason, suggestion } => (reason, suggestion),
+    let Some((_, suggestion)) = to_ask(shared, prepared, &wish)? else {
+        return Ok(Approval::Policy);
+    };
+    let answer = hooked::before_asking(shared, prepared, &suggestion, cancel).await?;
+    // What it changed is decided on anew; what a hook wanted asked is asked unless another answers.
+    let wish = if answer == Wish::Nothing { wish } else { answer };
+    let Some((reason, suggestion)) = to_ask(shared, prepared, &wish)? else {
+        return Ok(Approval::Policy);
     };
     let cx = context(shared, &prepared.request, Approval::Policy, cancel);
     let preview = cancellable(cancel, prepared.call.preview(&cx)).await;
@@ -362,6 +406,27 @@ async fn judged(
     }
 }
 
+/// Why the person is asked about a call, and the rules that would save the question; absent where they
+/// are not asked.
+fn to_ask(
+    shared: &Arc<Shared>,
+    prepared: &Prepared,
+    wish: &Wish,
+) -> Result<Option<(String, Vec<String>)>, Done> {
+    match (decide(shared, prepared), wish) {
+        (Verdict::Deny { reason }, _) => Err(fail(shared, &prepared.request.id, &reason)),
+        (Verdict::Allow, Wish::Nothing | Wish::Skip) => Ok(None),
+        (Verdict::Allow, Wish::Ask(reason)) => Ok(Some((reason.clone(), Vec::new()))),
+        (Verdict::Ask { .. }, Wish::Skip) if hooked::may_skip(shared, prepared) => Ok(None),
+        (Verdict::Ask { reason, suggestion }, Wish::Nothing | Wish::Skip) => {
+            Ok(Some((reason, suggestion)))
+        }
+        (Verdict::Ask { reason, .. }, Wish::Ask(said)) => {
+            Ok(Some((format!("{reason}; {said}"), Vec::new())))
+        }
+    }
+}
+
 /// Whether the call would touch other files than those the person allowed.
 fn leads_elsewhere(shared: &Arc<Shared>, prepared: &Prepared) -> bool {
     let touched = |access: &Access| -> BTreeSet<PathBuf> {
@@ -373,10 +438,14 @@ fn leads_elsewhere(shared: &Arc<Shared>, prepared: &Prepared) -> bool {
 }
 
 fn decide(shared: &Arc<Shared>, prepared: &Prepared) -> Verdict {
+    decide_in(shared, prepared, shared.mode())
+}
+
+fn decide_in(shared: &Arc<Shared>, prepared: &Prepared, mode: Mode) -> Verdict {
     let rules = shared.rules();
     let policy = Policy {
         rules: &rules,
-        mode: shared.mode(),
+        mode,
         trusted: shared.world.may_run_unasked(),
         plan_file: shared.plan_file.as_deref(),
     };

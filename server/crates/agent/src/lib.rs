@@ -14,6 +14,7 @@ pub mod editor;
 pub mod export;
 mod footprint;
 pub mod gate;
+pub mod hooks;
 mod in_review;
 pub mod kept;
 mod live;

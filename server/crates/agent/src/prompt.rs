@@ -63,6 +63,15 @@ pub fn user_message(
     Message { role: Role::User, parts }
 }
 
+/// What the person wrote, without what they attached.
+pub fn text_of(prompt: &Prompt) -> String {
+    let texts = prompt.content.iter().filter_map(|it| match it {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
 fn part(block: &ContentBlock, chosen: &Chosen) -> Part {
     let text = match block {
         ContentBlock::Text(text) => text.text.clone(),

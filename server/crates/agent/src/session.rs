@@ -24,6 +24,7 @@ use crate::bounds;
 use crate::editor::Status;
 use crate::export;
 use crate::footprint::Footprints;
+use crate::hooks::moments::{self, Source};
 use crate::kept;
 use crate::live::{Asking, Live};
 use crate::notes::Notes;
@@ -33,7 +34,7 @@ use crate::programs::Programs;
 use crate::provider::Connection;
 use crate::seen::Seen;
 use crate::settings::{Mode, Thinking};
-use crate::store::Record;
+use crate::store::{self, Record};
 use crate::timeline::{Recorder, Timeline};
 use crate::transcript::Transcript;
 use crate::turn;
@@ -89,7 +90,18 @@ struct Control {
     history: Vec<Message>,
     turn: Option<CancellationToken>,
     waiting: i64,
-    closed: bool,
+    stage: Stage,
+}
+
+/// How far a session has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It had no prompt since it was opened or resumed.
+    Opened(Source),
+    /// It had.
+    Begun,
+    /// It is closed.
+    Closed,
 }
 
 /// What waits to be delivered.
@@ -166,6 +178,8 @@ impl Session {
         let live = Live::new(start.transcript.clone());
         let dir = start.artifacts.dir().and_then(Path::parent).map(PathBuf::from);
         let notes = Arc::new(Notes::new(dir));
+        let is_new = start.history.is_empty();
+        let stage = Stage::Opened(if is_new { Source::Startup } else { Source::Resume });
         let jobs = Jobs::new(world.supervisor.clone(), start.jobs_dir, Arc::clone(&live) as _);
         let recorder = Recorder::new(start.timeline, start.transcript.clone());
         world.editor.timelines().open(&start.id, &recorder);
@@ -191,7 +205,7 @@ impl Session {
                 history: start.history,
                 turn: None,
                 waiting: 0,
-                closed: false,
+                stage,
             }),
             connection: Connection::default(),
             wake: Notify::new(),
@@ -307,9 +321,16 @@ impl Session {
 
     /// Ends the session and its processes.
     pub async fn close(&self) {
-        self.shared.lock().closed = true;
+        let stage = std::mem::replace(&mut self.shared.lock().stage, Stage::Closed);
         self.shared.calls.cancel_all();
         self.cancel_turn();
+        self.shared.calls.ends.cancel();
+        if stage == Stage::Begun {
+            let cancel = CancellationToken::new();
+            let ended = moments::session_ended(&self.shared, &cancel);
+            // Dropped when it takes longer, which ends it.
+            let _ = tokio::time::timeout(FAREWELL, ended).await;
+        }
         self.shared.jobs.shutdown().await;
         self.shared.wake.notify_one();
         self.shared.transcript.sync();
@@ -362,6 +383,28 @@ impl Shared {
             grammar,
             programs: self.calls.programs.clone(),
         }
+    }
+
+    /// How the session came to be, the first time that is asked.
+    pub fn begin(&self) -> Option<Source> {
+        let mut control = self.lock();
+        match control.stage {
+            Stage::Opened(source) => {
+                control.stage = Stage::Begun;
+                Some(source)
+            }
+            Stage::Begun | Stage::Closed => None,
+        }
+    }
+
+    /// Stops the turn that runs.
+    pub fn stop_turn(&self) {
+        self.lock().turn.iter().for_each(CancellationToken::cancel);
+    }
+
+    /// Where the session's log is.
+    pub fn log_file(&self) -> Option<PathBuf> {
+        Some(self.artifacts.dir()?.parent()?.join(store::LOG))
     }
 
     /// Where commands start from now on.
@@ -540,7 +583,7 @@ async fn drive(shared: Arc<Shared>) {
     loop {
         let next = {
             let mut control = shared.lock();
-            if control.closed {
+            if control.stage == Stage::Closed {
                 return;
             }
             let next = if control.mail.held { None } else { control.mail.prompts.pop_front() };
@@ -567,7 +610,7 @@ fn end_turn(shared: &Arc<Shared>, stop: StopReason) {
     shared.transcript.sync();
     let more = {
         let mut control = shared.lock();
-        let more = !control.mail.prompts.is_empty() && !control.closed;
+        let more = !control.mail.prompts.is_empty() && control.stage != Stage::Closed;
         if !more {
             control.turn = None;
         }
@@ -580,8 +623,11 @@ fn end_turn(shared: &Arc<Shared>, stop: StopReason) {
     shared.transcript.send(SessionUpdate::StateUpdate(idle));
     shared.refresh_transcript();
     shared.change_waiting(0);
+    moments::idle(shared);
 }
 
+/// The longest closing a session waits for hooks.
+const FAREWELL: Duration = Duration::from_secs(5);
 /// The longest a command may take to become a job.
 const BACKGROUND: Duration = Duration::from_secs(5);
 
@@ -594,6 +640,8 @@ pub struct Calls {
     pub programs: Programs,
     /// Whose cards say that a program waits for a password.
     pub asking: Asking,
+    /// Cancelled when the session is closed.
+    pub ends: CancellationToken,
     running: Mutex<HashMap<String, CancellationToken>>,
     changed: Notify,
     /// A client came back: the questions of calls are shown again.

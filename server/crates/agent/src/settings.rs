@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::hooks::settings::Hooks;
+
 /// Configuration of copydesk: `config.toml` and the editor's settings.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -22,6 +24,10 @@ pub struct Settings {
     pub models: BTreeMap<String, Model>,
     /// Permission rules.
     pub permissions: Permissions,
+    /// Commands that run at moments of a session.
+    pub hooks: Hooks,
+    /// Whether permissions and hooks of `.claude/settings.json` and its like count too; absent: they do.
+    pub imports: Option<bool>,
     /// How edits are kept.
     pub edits: Edits,
     /// How commands are run.

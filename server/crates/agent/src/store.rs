@@ -15,6 +15,8 @@ use crate::timeline::{Checkpoint, FileStep, Rewind};
 
 /// The log's format; a newer one is not read.
 pub const FORMAT: u32 = 1;
+/// The log's name in the session's folder.
+pub const LOG: &str = "log.jsonl";
 
 /// One line of the log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,7 +91,7 @@ impl Log {
     /// Opens or makes the log of the session in `dir`, which nobody else may have open.
     pub fn open(dir: &Path) -> Result<Log, LogError> {
         let lock = state::lock(&dir.join("lock"))?.ok_or(LogError::Busy)?;
-        let file = state::LogWriter::open(&dir.join("log.jsonl"))?;
+        let file = state::LogWriter::open(&dir.join(LOG))?;
         Ok(Log { file: Some(file), _lock: Some(lock) })
     }
 
@@ -141,7 +143,7 @@ impl Loaded {
 
 /// Reads the log of the session in `dir`.
 pub fn load(dir: &Path) -> std::io::Result<Loaded> {
-    let log = state::read_log(&dir.join("log.jsonl"))?;
+    let log = state::read_log(&dir.join(LOG))?;
     let total = log.lines.len();
     let mut records = Vec::with_capacity(total);
     let mut dropped = usize::from(0 < log.torn);

@@ -14,7 +14,10 @@ use protocol::acp::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::bounds;
 use crate::gate::{self, Done, InReview, Input, Prepared, Ran};
+use crate::hooks::Verdict;
+use crate::hooks::moments::{self, Ended, GoesOn};
 use crate::prompt;
 use crate::provider::{self, Chosen};
 use crate::session::{Prompt, Shared, new_id};
@@ -28,6 +31,11 @@ const MAX_REQUESTS: usize = 200;
 
 /// Runs a turn.
 pub async fn run(shared: &Arc<Shared>, prompt: Prompt, cancel: &CancellationToken) -> StopReason {
+    let told = match admit(shared, &prompt, cancel).await {
+        Admission::Given(told) => told,
+        Admission::Refused => return StopReason::EndTurn,
+        Admission::Cancelled => return StopReason::Cancelled,
+    };
     if shared.history().is_empty() {
         give_title(shared, &prompt);
     }
@@ -41,25 +49,22 @@ pub async fn run(shared: &Arc<Shared>, prompt: Prompt, cancel: &CancellationToke
         Ok(chosen) => chosen,
         Err(text) => return failed(shared, &text),
     };
-    converse(shared, prompt, &chosen, cancel).await
+    begin(shared, &prompt, told, &chosen);
+    converse(shared, &chosen, cancel).await
 }
 
 /// The turn with a model that was chosen.
-async fn converse(
-    shared: &Arc<Shared>,
-    prompt: Prompt,
-    chosen: &Chosen,
-    cancel: &CancellationToken,
-) -> StopReason {
-    begin(shared, &prompt, chosen);
+async fn converse(shared: &Arc<Shared>, chosen: &Chosen, cancel: &CancellationToken) -> StopReason {
+    let mut goes_on = GoesOn::ByItself;
     for _ in 0..MAX_REQUESTS {
         if let Some(note) = shared.take_notes() {
-            let parts = vec![Part::Text { text: note }];
-            shared.remember_message(Message { role: Role::User, parts });
+            tell_model(shared, note);
         }
         for steering in shared.take_steering() {
-            shared.delivered(&steering);
-            shared.remember_message(prompt::user_message(&steering, None, chosen));
+            if let Admission::Given(told) = admit(shared, &steering, cancel).await {
+                shared.delivered(&steering);
+                shared.remember_message(prompt::user_message(&steering, told, chosen));
+            }
         }
         let answer = match answer(shared, chosen, cancel).await {
             Ok(answer) => answer,
@@ -68,19 +73,39 @@ async fn converse(
         };
         let stop = answer.stop;
         let calls = answer.calls;
+        let last = spoken(&answer.message);
         if !answer.message.parts.is_empty() {
             shared.remember_message(answer.message);
         }
         if calls.is_empty() {
             return match stop {
-                Stop::EndTurn | Stop::ToolUse => StopReason::EndTurn,
+                Stop::EndTurn | Stop::ToolUse => {
+                    let said = moments::before_stop(shared, &last, goes_on, cancel).await;
+                    if cancel.is_cancelled() {
+                        return StopReason::Cancelled;
+                    }
+                    if let Some(Verdict::Deny { reason }) = said.verdict {
+                        tell_model(shared, format!("[hook: {reason}]"));
+                        goes_on = GoesOn::ByHook;
+                        continue;
+                    }
+                    StopReason::EndTurn
+                }
                 Stop::MaxTokens => StopReason::MaxTokens,
                 Stop::Refusal => StopReason::Refusal,
                 Stop::Other(reason) => failed(shared, &format!("The model stopped: {reason}.")),
             };
         }
-        let results = dispatch(shared, calls, chosen, cancel).await;
+        let mut ended = Vec::with_capacity(calls.len());
+        let results = dispatch(shared, calls, &mut ended, chosen, cancel).await;
+        note_failures(&mut ended, &results);
         shared.remember_message(Message { role: Role::User, parts: results });
+        if !cancel.is_cancelled() {
+            let said = moments::after_batch(shared, &ended, cancel).await;
+            if let Some(told) = said.told() {
+                tell_model(shared, told);
+            }
+        }
         if cancel.is_cancelled() {
             return StopReason::Cancelled;
         }
@@ -111,11 +136,76 @@ struct ModelCall {
     card: String,
 }
 
-fn begin(shared: &Arc<Shared>, prompt: &Prompt, chosen: &Chosen) {
+/// Whether a prompt is given to the model.
+enum Admission {
+    /// It is, and these texts with it.
+    Given(Vec<String>),
+    /// A hook does not let it.
+    Refused,
+    /// The turn was cancelled before that was known.
+    Cancelled,
+}
+
+/// Lets hooks judge a prompt of the person's. What is told between turns is none.
+async fn admit(shared: &Arc<Shared>, prompt: &Prompt, cancel: &CancellationToken) -> Admission {
+    if !shared.transcript.has_prompt(&prompt.id) {
+        return Admission::Given(Vec::new());
+    }
+    let mut told = Vec::new();
+    if let Some(source) = shared.begin() {
+        told.extend(moments::session_started(shared, source, cancel).await.told());
+    }
+    let said = moments::before_prompt(shared, &prompt::text_of(prompt), cancel).await;
+    if cancel.is_cancelled() {
+        return Admission::Cancelled;
+    }
+    match &said.verdict {
+        Some(Verdict::Deny { reason }) => {
+            let text = format!("A hook did not let this prompt through to the agent: {reason}");
+            notice(shared, NoticeSeverity::Warning, &bounds::visible(&text));
+            // What was said at the session's start is still to be told.
+            told.into_iter().for_each(|it| shared.note(it));
+            Admission::Refused
+        }
+        Some(Verdict::Allow | Verdict::Ask { .. }) | None => {
+            told.extend(said.told());
+            Admission::Given(told)
+        }
+    }
+}
+
+fn tell_model(shared: &Arc<Shared>, text: String) {
+    let parts = vec![Part::Text { text }];
+    shared.remember_message(Message { role: Role::User, parts });
+}
+
+/// The text of an answer.
+fn spoken(message: &Message) -> String {
+    let texts = message.parts.iter().filter_map(|it| match it {
+        Part::Text { text } => Some(text.as_str()),
+        Part::Thought { .. }
+        | Part::Image { .. }
+        | Part::ToolCall { .. }
+        | Part::ToolResult { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// What became of the calls of a step; results come in the order of the calls.
+fn note_failures(ended: &mut [Ended], results: &[Part]) {
+    for (call, result) in ended.iter_mut().zip(results) {
+        if let Part::ToolResult { is_error: true, .. } = result {
+            call.is_error = true;
+            call.changed.clear();
+        }
+    }
+}
+
+fn begin(shared: &Arc<Shared>, prompt: &Prompt, told: Vec<String>, chosen: &Chosen) {
     let first = shared.history().is_empty();
     shared.delivered(prompt);
     let environment = first.then(|| prompt::environment(shared));
-    let facts = environment.into_iter().chain(shared.take_notes());
+    let facts = environment.into_iter().chain(shared.take_notes()).chain(told);
     shared.remember_message(prompt::user_message(prompt, facts, chosen));
 }
 
@@ -288,6 +378,7 @@ impl Cards {
 async fn dispatch(
     shared: &Arc<Shared>,
     calls: Vec<ModelCall>,
+    ended: &mut Vec<Ended>,
     chosen: &Chosen,
     cancel: &CancellationToken,
 ) -> Vec<Part> {
@@ -302,7 +393,14 @@ async fn dispatch(
             dialect: chosen.dialect,
             sees: chosen.sees,
         };
-        match gate::prepare(shared, request) {
+        let prepared = gate::prepare(shared, request);
+        ended.push(Ended {
+            tool: prepared.as_ref().map_or(call.name.as_str(), |it| it.tool()).to_string(),
+            id: call.card.clone(),
+            is_error: false,
+            changed: prepared.as_ref().map(Prepared::changes).unwrap_or_default(),
+        });
+        match prepared {
             Err(done) => {
                 results.extend(finish(shared, std::mem::take(&mut step), chosen, cancel).await);
                 results.push(result(call, done, chosen));
@@ -378,6 +476,7 @@ fn result(call: ModelCall, done: Done, chosen: &Chosen) -> Part {
 
 fn failed(shared: &Arc<Shared>, text: &str) -> StopReason {
     notice(shared, NoticeSeverity::Error, text);
+    moments::failed(shared, text);
     tracing::warn!(session = shared.id, "turn failed: {text}");
     let mut reason = ErrorStopReason::default();
     reason.error = Some(Box::new(protocol::acp::Error::new(-32603, text.to_string())));

@@ -1,5 +1,6 @@
 //! What all sessions of a process share: files, the editor, processes, configuration and trust.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -8,6 +9,7 @@ use exec::{Grammar, LoginPath, Shell, Supervisor};
 use vfs::Vfs;
 
 use crate::editor::Editor;
+use crate::hooks::Hook;
 use crate::permission::{Decision, Rule, Rules};
 use crate::place::Place;
 use crate::settings::Settings;
@@ -33,6 +35,8 @@ pub struct Config {
     pub settings: Settings,
     /// All rules, each with its scope.
     pub rules: Rules,
+    /// All hooks, in the order they run.
+    pub hooks: Vec<Hook>,
     /// Whether the person trusts the workspace.
     pub trusted: bool,
     /// Whether the mode may let anything run unasked: the folder is trusted, or the person named the
@@ -62,7 +66,9 @@ impl Config {
                 }
             }
         }
-        Config { settings, rules, trusted: false, unasked: false, problems, files: Vec::new() }
+        let (hooks, wrong) = settings.hooks.read();
+        problems.extend(wrong.into_iter().map(|(_, text)| text));
+        Config { settings, rules, hooks, problems, ..Config::default() }
     }
 }
 
@@ -135,6 +141,13 @@ impl World {
     pub async fn reading_environment(&self, place: &Place) -> Vec<(OsString, OsString)> {
         let foreign = |it: &Path| place.roots.locate(it).inside;
         exec::reading_environment(self.command_environment().await, foreign)
+    }
+
+    /// The environment of the person's own programs: the server's, with the PATH of their login shell.
+    pub async fn own_environment(&self) -> Vec<(OsString, OsString)> {
+        let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        environment.extend(self.login_path().get().await.map(|path| ("PATH".into(), path)));
+        environment.into_iter().collect()
     }
 
     /// The environment of programs on terminals.

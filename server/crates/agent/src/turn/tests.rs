@@ -478,7 +478,8 @@ async fn a_stream_that_breaks_off_keeps_what_was_said_and_ends_the_card() {
         delivery: Delivery::Queue,
         passages: Vec::new(),
     };
-    let stop = converse(&desk.session.shared, prompt, &chosen, &CancellationToken::new()).await;
+    begin(&desk.session.shared, &prompt, Vec::new(), &chosen);
+    let stop = converse(&desk.session.shared, &chosen, &CancellationToken::new()).await;
     assert!(matches!(stop, StopReason::Error(_)), "{stop:?}");
     assert_eq!(desk.statuses(), ["cancelled"]);
     check(
