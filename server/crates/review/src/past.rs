@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use text::{Bias, ChangeSet};
 
-use crate::decided::Rejection;
+use crate::decided::{Decided, Rejection};
 use crate::file::File;
 use crate::ledger::Decision;
 use crate::pieces::slice;
@@ -294,12 +294,11 @@ impl File {
         file.decided = others;
         file.decided.retain(|it| Some(it.token) != token);
         let back = self.undo_changes(&own);
-        let places = back.placed().map(|(_, placed)| placed.start);
         let mut known = Given::new();
-        for place in places {
-            let before = back.invert(&self.current).map_pos(place, Bias::Left);
-            let record = own.iter().find(|it| it.now.start == before);
-            known.extend(record.map(|it| (place, it.hunk.clone())));
+        for (edit, placed) in back.placed() {
+            let around =
+                |it: &&Decided| it.now.start <= edit.range.start && edit.range.end <= it.now.end;
+            known.extend(own.iter().find(around).map(|it| (placed.start, it.hunk.clone())));
         }
         if let Some(Event::Decided(done)) = file.past.events.get_mut(at) {
             done.token = None;
