@@ -491,16 +491,15 @@ impl Table {
         elsewhere.iter().for_each(|(from, to)| self.rename(from, to));
     }
 
-    /// What was pending in files that somebody removed is pending again where they are back as they were.
+    /// What was pending in files that somebody removed is pending again where they are back with it.
     fn welcome_back(&mut self, vfs: &Vfs) {
-        let is_back = |name: &Location, text: &Rope| {
-            let path = name.path().filter(|it| vfs.link_stat(it).is_ok());
-            path.is_some_and(|it| vfs.disk_snapshot(it).is_ok_and(|now| now.rope == *text))
+        let text = |name: &Location| {
+            let path = name.path().filter(|it| vfs.link_stat(it).is_ok())?;
+            Some((name.clone(), vfs.disk_snapshot(path).ok()?.rope))
         };
-        let away = self.ledger.away().filter(|(name, text)| is_back(name, text));
-        let back: Vec<Location> = away.map(|(name, _)| name.clone()).collect();
-        for name in back {
-            if self.ledger.is_back(&name) {
+        let there: Vec<(Location, Rope)> = self.ledger.away().filter_map(text).collect();
+        for (name, text) in there {
+            if self.ledger.is_back(&name, &text) {
                 self.untold.hunks.insert(name);
             }
         }

@@ -311,7 +311,7 @@ impl File {
     /// Takes a decision back. For rejections the document has changed as `plan_undo` said.
     pub fn undo(&mut self, token: u64, hunks: &mut u64) {
         if let Some((file, _)) = self.undone(token, hunks) {
-            *self = file;
+            self.become_again(file);
         }
     }
 

@@ -9,6 +9,7 @@ use std::ops::Range;
 use text::{ChangeSet, Edit, Rope};
 
 use crate::decided::Decided;
+use crate::earlier::Earlier;
 use crate::kept::{Around, Kept, kept};
 use crate::past::{Event, Names, Past};
 use crate::pieces::{Piece, add_range, make_room, shift, shift_range, slice, splice, without};
@@ -67,6 +68,8 @@ pub(crate) struct File {
     pub decided: Vec<Decided>,
     /// What happened since the oldest decision that can be undone.
     pub past: Past,
+    /// How it was before.
+    pub earlier: Earlier,
 }
 
 impl File {
@@ -80,6 +83,7 @@ impl File {
             presence: Presence::There,
             decided: Vec::new(),
             past: Past::default(),
+            earlier: Earlier::default(),
         }
     }
 
@@ -202,6 +206,11 @@ impl File {
             }
             added += edit.text.len();
             removed += edit.range.len();
+        }
+        if self.existence.is_none() && !self.pieces.is_empty() && self.base == self.current {
+            // However it came to it: nothing of the agent's is left.
+            self.pieces.clear();
+            edited = Edited::Hunks;
         }
         if self.stand_with_text() {
             edited = Edited::Hunks;

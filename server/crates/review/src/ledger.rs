@@ -6,6 +6,7 @@ use std::ops::Range;
 use text::{ChangeSet, Rope};
 
 use crate::away::Away;
+use crate::earlier::Kind;
 use crate::file::{Edited, File, Plan};
 use crate::moves::{DecidedMove, Move};
 use crate::order::Passing;
@@ -17,6 +18,9 @@ use crate::{HunkId, Origin};
 
 /// Decisions kept for undo, over all files.
 const KEPT_DECISIONS: u64 = 500;
+
+/// Files without pending changes that are kept for an earlier text of theirs.
+const KEPT_IDLE: usize = 64;
 
 /// What the person says to a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,20 +172,25 @@ impl<F: Ord + Clone> Ledger<F> {
     /// The agent changed `before`, which is the text the ledger knows if it knows the file.
     pub fn agent_edit(&mut self, file: &F, before: &Rope, changes: &ChangeSet, origin: &Origin) {
         let entry = self.files.entry(file.clone()).or_insert_with(|| File::new(before));
+        entry.note(Kind::Milestone);
         entry.agent_edit(changes, origin, &mut Names::new(&mut self.hunks));
+        entry.note(Kind::Milestone);
         self.changed(file);
     }
 
     /// The agent made a file.
     pub fn created(&mut self, file: &F, text: &str, origin: &Origin) {
         let known = self.files.entry(file.clone()).or_insert_with(|| File::new(&Rope::new()));
+        known.note(Kind::Milestone);
         known.created(text, origin, &mut Names::new(&mut self.hunks));
+        known.note(Kind::Milestone);
         self.changed(file);
     }
 
     /// The agent deleted a file of this text.
     pub fn deleted(&mut self, file: &F, before: &Rope, origin: &Origin) {
         let known = self.files.entry(file.clone()).or_insert_with(|| File::new(before));
+        known.note(Kind::Milestone);
         known.deleted(origin, &mut Names::new(&mut self.hunks));
         self.changed(file);
     }
@@ -192,7 +201,7 @@ impl<F: Ord + Clone> Ledger<F> {
         if found.current.len_bytes() != changes.len_before() {
             return Edited::Moved;
         }
-        let edited = found.person_edit(changes);
+        let edited = found.followed(changes);
         if edited == Edited::Hunks {
             self.changed(file);
         }
@@ -203,12 +212,36 @@ impl<F: Ord + Clone> Ledger<F> {
     /// beyond its edges is pending no more, and its text stays: where it is cannot be known.
     pub fn reopened(&mut self, file: &F, text: &Rope) -> Edited {
         let Some(found) = self.files.get_mut(file) else { return Edited::Moved };
-        let changes = smallest(&ChangeSet::between(&found.current, text), &found.current);
-        if changes.is_identity() {
+        if found.current == *text {
             return Edited::Moved;
         }
+        if let Some(known) = found.as_it_was(text) {
+            found.note(Kind::Step);
+            found.become_again(known);
+            self.doubted.remove(file);
+            self.changed(file);
+            return Edited::Hunks;
+        }
+        let known = found.before_loss(text);
+        let is_back = known.is_some();
+        if let Some(known) = known {
+            found.note(Kind::Step);
+            found.become_again(known);
+        }
+        found.note(Kind::Jump);
+        let before = found.state();
+        let changes = smallest(&ChangeSet::between(&found.current, text), &found.current);
         let crossed = found.crossed_by(&changes);
-        self.let_stay(file, &crossed, &changes)
+        let edited = self.let_stay(file, &crossed, &changes);
+        if let Some(found) = self.files.get_mut(file) {
+            found.came_from(&before);
+        }
+        if is_back {
+            self.doubted.remove(file);
+            self.changed(file);
+            return Edited::Hunks;
+        }
+        edited
     }
 
     /// As [`Ledger::person_edit`] where the change may be one of ours that counts as failed: hunks
@@ -243,7 +276,7 @@ impl<F: Ord + Clone> Ledger<F> {
 
     /// A file goes by another name from now on; whether it was known, and the other name was not.
     pub fn rename(&mut self, from: &F, to: &F) -> bool {
-        if self.files.contains_key(to) {
+        if self.files.get(to).is_some_and(|it| !self.is_idle(to, it)) {
             return false;
         }
         let Some(found) = self.files.remove(from) else { return false };
@@ -307,7 +340,12 @@ impl<F: Ord + Clone> Ledger<F> {
     /// Decides on hunks of a file, its move aside. A rejection has been carried out as planned.
     pub fn decide(&mut self, file: &F, hunks: &BTreeSet<HunkId>, decision: Decision, token: u64) {
         if let Some(found) = self.files.get_mut(file) {
+            found.note(Kind::Milestone);
             found.decide(hunks, decision, token);
+            if decision == Decision::Accept {
+                found.earlier.accept(hunks);
+            }
+            found.note(Kind::Milestone);
             self.changed(file);
         }
         let oldest = self.oldest_decision();
@@ -357,25 +395,51 @@ impl<F: Ord + Clone> Ledger<F> {
     /// happened.
     pub fn undo(&mut self, file: &F, token: u64) {
         if let Some(found) = self.files.get_mut(file) {
+            found.note(Kind::Milestone);
             found.undo(token, &mut self.hunks);
+            found.earlier.reopen(&found.hunks());
+            found.note(Kind::Milestone);
             self.changed(file);
         }
     }
 
     pub(crate) fn changed(&mut self, file: &F) {
         self.rev += 1;
+        if let Some(found) = self.files.get_mut(file) {
+            found.earlier.rev = self.rev;
+        }
         if self.is_done_with(file) {
             self.files.remove(file);
+        } else if self.files.get(file).is_some_and(|it| self.is_idle(file, it)) {
+            self.forget_idle();
         }
         if !self.files.contains_key(file) {
             self.moves.remove(file);
         }
     }
 
-    /// Whether nothing of a file is pending and nothing can be undone.
+    /// Whether nothing of a file is pending, can be undone, or comes back with an earlier text.
     fn is_done_with(&self, file: &F) -> bool {
-        let idle = self.files.get(file).is_some_and(|it| !it.is_pending() && it.past.is_empty());
-        idle && !self.is_moved(file)
+        let found = self.files.get(file);
+        found.is_some_and(|it| self.is_idle(file, it) && !it.earlier.is_of_use())
+    }
+
+    /// Whether nothing of a file is pending and nothing can be undone.
+    pub(crate) fn is_idle(&self, name: &F, file: &File) -> bool {
+        !file.is_pending() && file.past.is_empty() && !self.is_moved(name)
+    }
+
+    /// Of the files that only an earlier text would bring something back to, the last ones are kept.
+    fn forget_idle(&mut self) {
+        let mut idle: Vec<(u64, F)> = self
+            .files
+            .iter()
+            .filter(|(name, file)| self.is_idle(name, file))
+            .map(|(name, file)| (file.earlier.rev, name.clone()))
+            .collect();
+        let excess = idle.len().saturating_sub(KEPT_IDLE);
+        idle.sort();
+        idle.iter().take(excess).for_each(|(_, name)| drop(self.files.remove(name)));
     }
 }
 

@@ -7,6 +7,7 @@
 mod away;
 mod back;
 mod decided;
+mod earlier;
 mod file;
 mod joined;
 mod kept;

@@ -5,10 +5,12 @@
 //! decided, edited and typed since. A decision that builds on the undone one goes with it there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use text::{Bias, ChangeSet};
 
 use crate::decided::{Decided, Rejection};
+use crate::earlier::Earlier;
 use crate::file::File;
 use crate::ledger::Decision;
 use crate::pieces::slice;
@@ -25,8 +27,8 @@ pub(crate) type Given = Vec<(usize, HunkId)>;
 /// The file at some time and what happened to it since; empty where nothing can be undone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Past {
-    pub anchor: Option<Box<File>>,
-    pub events: Vec<Event>,
+    pub anchor: Option<Arc<File>>,
+    pub events: Vec<Arc<Event>>,
     bytes: usize,
 }
 
@@ -140,9 +142,9 @@ impl Past {
     }
 
     /// Takes over events that start at an anchor.
-    pub fn of(anchor: File, events: Vec<Event>) -> Past {
-        let bytes = events.iter().map(Event::cost).sum();
-        Past { anchor: Some(Box::new(anchor)), events, bytes }
+    pub fn of(anchor: File, events: Vec<Arc<Event>>) -> Past {
+        let bytes = events.iter().map(|it| it.cost()).sum();
+        Past { anchor: Some(Arc::new(anchor)), events, bytes }
     }
 }
 
@@ -219,7 +221,7 @@ impl File {
             return;
         }
         self.past.bytes += event.cost();
-        self.past.events.push(event);
+        self.past.events.push(Arc::new(event));
         if self.past.events.len() > MAX_EVENTS || self.past.bytes > MAX_BYTES {
             self.shorten();
         }
@@ -234,11 +236,11 @@ impl File {
 
     /// Decisions up to a token can no longer be undone.
     pub fn forget_decisions(&mut self, oldest: u64, hunks: &mut u64) {
-        let first = self.past.events.first().and_then(Event::token);
+        let first = self.past.events.first().and_then(|it| it.token());
         if self.past.is_empty() || first.is_some_and(|token| token > oldest) {
             return;
         }
-        let newer = |event: &Event| event.token().is_some_and(|token| token > oldest);
+        let newer = |event: &Arc<Event>| event.token().is_some_and(|token| token > oldest);
         let kept = self.past.events.iter().position(newer);
         self.advance(kept, hunks);
     }
@@ -248,10 +250,13 @@ impl File {
         let (at, settled) = self.past.find(token)?;
         let (before, later) = (self.past.events.get(..at)?, self.past.events.get(at + 1..)?);
         let mut file = self.past.anchor.as_deref()?.clone();
-        let mut events = before.to_vec();
+        let mut events: Vec<Event> = before.iter().map(|it| Event::clone(it)).collect();
         events.iter_mut().for_each(|event| file.replay(event, hunks));
         let (mut later, back) = match settled.decision {
-            Decision::Accept => (later.to_vec(), ChangeSet::identity(self.current.len_bytes())),
+            Decision::Accept => {
+                let later = later.iter().map(|it| Event::clone(it)).collect();
+                (later, ChangeSet::identity(self.current.len_bytes()))
+            }
             Decision::Reject => {
                 let mut back = settled.rejection.whole().invert(&file.current);
                 let mut moved = Vec::with_capacity(later.len());
@@ -274,7 +279,7 @@ impl File {
             file.enter_person(&ChangeSet::between(&file.current, &text));
         }
         let anchor = self.past.anchor.as_deref()?.clone();
-        file.past = Past::of(anchor, events);
+        file.past = Past::of(anchor, events.into_iter().map(Arc::new).collect());
         match settled.decision {
             Decision::Accept => file.stay(self.presence),
             Decision::Reject => file.stand_or_go(self.presence),
@@ -300,7 +305,7 @@ impl File {
                 |it: &&Decided| it.now.start <= edit.range.start && edit.range.end <= it.now.end;
             known.extend(own.iter().find(around).map(|it| (placed.start, it.hunk.clone())));
         }
-        if let Some(Event::Decided(done)) = file.past.events.get_mut(at) {
+        if let Some(Event::Decided(done)) = file.past.events.get_mut(at).map(Arc::make_mut) {
             done.token = None;
         }
         let origin = settled.origin();
@@ -411,31 +416,35 @@ impl File {
 
     /// The events before `kept` become part of the anchor; all of them where it is `None`.
     fn advance(&mut self, kept: Option<usize>, hunks: &mut u64) {
-        let (Some(kept), Some(mut anchor)) = (kept, self.past.anchor.take()) else {
+        let (Some(kept), Some(anchor)) = (kept, self.past.anchor.take()) else {
             self.past = Past::default();
             self.decided.clear();
             return;
         };
         let rest = self.past.events.split_off(kept);
-        self.past.events.iter_mut().for_each(|event| anchor.replay(event, hunks));
+        let mut anchor = Arc::unwrap_or_clone(anchor);
+        let gone = self.past.events.iter_mut().map(Arc::make_mut);
+        gone.for_each(|event| anchor.replay(event, hunks));
         self.past = Past::of(anchor.without_past(), rest);
-        let alive: BTreeSet<u64> = self.past.events.iter().filter_map(Event::token).collect();
+        let alive: BTreeSet<u64> = self.past.events.iter().filter_map(|it| it.token()).collect();
         self.decided.retain(|it| alive.contains(&it.token));
     }
 
     /// Keystrokes become one change where nothing lies between them; where that is not enough the
     /// older half of the decisions goes.
     fn shorten(&mut self) {
-        let mut short: Vec<Event> = Vec::new();
+        let mut short: Vec<Arc<Event>> = Vec::new();
         for event in std::mem::take(&mut self.past.events) {
-            match (short.pop(), event) {
+            match (short.last().map(|it| &**it), &*event) {
                 (Some(Event::Person(before)), Event::Person(changes)) => {
-                    short.push(Event::Person(before.compose(changes)));
+                    let both = Event::Person(before.clone().compose(changes.clone()));
+                    short.pop();
+                    short.push(Arc::new(both));
                 }
-                (before, event) => short.extend(before.into_iter().chain([event])),
+                (Some(_) | None, _) => short.push(event),
             }
         }
-        self.past.bytes = short.iter().map(Event::cost).sum();
+        self.past.bytes = short.iter().map(|it| it.cost()).sum();
         self.past.events = short;
         if self.past.events.len() > MAX_EVENTS / 2 || self.past.bytes > MAX_BYTES {
             let half = self.past.events.len() / 2;
@@ -472,6 +481,7 @@ impl File {
             presence: self.presence,
             decided: Vec::new(),
             past: Past::default(),
+            earlier: Earlier::default(),
         }
     }
 }

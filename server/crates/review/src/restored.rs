@@ -8,6 +8,7 @@ use std::ops::Range;
 use text::{ChangeSet, Rope};
 
 use crate::Origin;
+use crate::earlier::Kind;
 use crate::file::File;
 use crate::ledger::Ledger;
 use crate::moves::Move;
@@ -55,7 +56,9 @@ impl<F: Ord + Clone> Ledger<F> {
     pub fn restored(&mut self, file: &F, changes: &ChangeSet) {
         let Some(found) = self.files.get_mut(file) else { return };
         if found.current.len_bytes() == changes.len_before() {
+            found.note(Kind::Milestone);
             found.enter_restored(changes);
+            found.note(Kind::Milestone);
             self.changed(file);
         }
     }
@@ -83,7 +86,11 @@ impl<F: Ord + Clone> Ledger<F> {
                 self.files.insert(file.clone(), (**known).clone());
                 self.changed(file);
             }
-            Some(Remembered { file: None, .. }) if !self.files.contains_key(file) => {}
+            Some(Remembered { file: None, .. })
+                if self.files.get(file).is_none_or(|it| self.is_idle(file, it)) =>
+            {
+                self.files.remove(file);
+            }
             Some(_) | None => self.agent_edit(file, before, changes, origin),
         }
     }

@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use text::{ChangeSet, Edit, Rope};
 
 use crate::decided::Rejection;
+use crate::earlier::Earlier;
 use crate::file::File;
 use crate::ledger::{Decision, Ledger};
 use crate::moves::{DecidedMove, Move};
@@ -144,7 +146,9 @@ impl<F: Ord + Clone> Ledger<F> {
     pub fn save(&self) -> Saved<F> {
         let worth = |name: &F, file: &File| {
             self.is_pending(name)
-                || (file.past.bytes() <= MAX_PAST && file.base.len_bytes() <= MAX_PAST)
+                || (!self.is_idle(name, file)
+                    && file.past.bytes() <= MAX_PAST
+                    && file.base.len_bytes() <= MAX_PAST)
         };
         let files = self.files.iter().filter(|(name, file)| worth(name, file));
         let files = files.map(|(name, file)| saved(name.clone(), file)).collect();
@@ -260,7 +264,7 @@ fn saved_past(file: &File) -> Option<SavedPast> {
         pieces: saved_pieces(anchor),
         hunks: saved_hunks(&anchor.origins),
         existence: anchor.existence.clone(),
-        events: file.past.events.iter().map(saved_event).collect(),
+        events: file.past.events.iter().map(|it| saved_event(it)).collect(),
     })
 }
 
@@ -340,7 +344,7 @@ fn restored_past(file: &File, past: SavedPast) -> Option<File> {
     for event in past.events {
         let mut event = restored_event(&now.current, event)?;
         now.replay(&mut event, &mut unseen);
-        events.push(event);
+        events.push(Arc::new(event));
     }
     now.past = Past::of(anchor, events);
     Some(now)
@@ -426,5 +430,6 @@ fn restored_text(
         presence,
         decided: Vec::new(),
         past: Past::default(),
+        earlier: Earlier::default(),
     })
 }
