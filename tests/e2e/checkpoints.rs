@@ -277,6 +277,34 @@ fn what_a_command_did_behind_an_open_document_is_taken_back_on_disk() {
     assert_eq!(pending(&editor), 0);
 }
 
+#[test]
+fn what_a_command_did_to_files_with_unsaved_text_is_taken_back_on_disk_and_back_again() {
+    for command in ["sed -i s/two/TWO/ a.txt", "rm a.txt"] {
+        let workspace = Workspace::new(&[("a.txt", BEFORE)]);
+        let model = model([call("Bash", json!({ "command": command }))]);
+        let editor = Editor::open(&workspace, &in_mode(&model, "auto"));
+        editor.open_file("a.txt");
+        editor.type_before("a.txt", "two", "mine ");
+        let session = editor.session();
+        session.prompt("run it");
+        let after = workspace.has("a.txt").then(|| workspace.read("a.txt"));
+        assert_ne!(after.as_deref(), Some(BEFORE));
+        let check = |disk: Option<&str>| {
+            let found = workspace.has("a.txt").then(|| workspace.read("a.txt"));
+            assert_eq!(found.as_deref(), disk, "{command}");
+            assert_eq!(editor.text("a.txt"), BEFORE.replace("two", "mine two"), "{command}");
+            assert!(editor.is_dirty("a.txt"), "{command}");
+            assert_eq!(pending(&editor), 0, "{command}");
+        };
+        check(after.as_deref());
+        let restored = restore(&editor, &ids(&editor, &session.id)[0]);
+        check_clean(&restored, &[editor.uri("a.txt")]);
+        check(Some(BEFORE));
+        undo(&editor, &restored);
+        check(after.as_deref());
+    }
+}
+
 /// Neither the editor's text nor the agent's: what stands on disk is somebody else's, and is said.
 #[test]
 fn a_file_that_others_changed_behind_an_open_document_is_said() {

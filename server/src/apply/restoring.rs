@@ -421,7 +421,8 @@ impl Parts {
         self.put(location, entry).await
     }
 
-    /// Gives a file that was changed on disk the text again that the editor shows of it.
+    /// Gives a file that was changed on disk what it had before: the text that the editor shows of it, or
+    /// whatever it was where the editor has unsaved text, which stays.
     async fn change_behind(
         &self,
         location: &Location,
@@ -429,7 +430,9 @@ impl Parts {
     ) -> Result<(), ApplyError> {
         let open = self.vfs.open_snapshot(location);
         let shown = open.is_some_and(|it| target.text().is_some_and(|text| shows(&it.rope, text)));
-        if !shown || target.image().is_none() || !self.vfs.is_behind(location) {
+        let is_shown = shown && target.image().is_some() && self.vfs.is_behind(location);
+        let is_known = target.image().is_some() || *target == State::Absent;
+        if !is_shown && !(is_known && self.vfs.is_apart(location)) {
             return Err(refused(location, BEHIND));
         }
         self.exchange(location, (now, target)).await
@@ -591,11 +594,11 @@ fn now_at(vfs: &Vfs, (location, shown): (&Location, &Location), steps: &Steps) -
     }
 }
 
-/// What a command made of a file that the editor shows as it was before.
+/// What a command made of a file that the editor shows as it was before, or with unsaved text.
 fn unread(vfs: &Vfs, location: &Location, steps: &Steps) -> Option<State> {
     let (_, last) = steps.last()?;
     let Stood::File(after) = &last.after else { return None };
-    if !vfs.is_behind(location) {
+    if !vfs.is_behind(location) && !vfs.is_apart(location) {
         return None;
     }
     let standing = vfs.standing(&vfs::Roots::real(location.path()?)).ok()??;

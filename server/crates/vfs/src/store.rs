@@ -299,6 +299,18 @@ impl Vfs {
                 .is_some_and(|it| !same_but_line_endings(&it.text, &text))
     }
 
+    /// Whether a document has unsaved text and its file was written since its editor read or wrote it.
+    pub fn is_apart(&self, location: &Location) -> bool {
+        let (known, path) = {
+            let state = self.state();
+            let Some(document) = state.open.get(location) else { return false };
+            let path = document.on_disk.real.as_deref().or(location.path());
+            let Some(path) = path.filter(|_| document.dirty != Dirty::Clean) else { return false };
+            (document.on_disk.stamp, path.to_owned())
+        };
+        Stamp::at(&path).is_some_and(|it| Some(it) != known)
+    }
+
     pub fn is_open(&self, location: &Location) -> bool {
         self.state().open.contains_key(location)
     }

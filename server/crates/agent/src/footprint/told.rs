@@ -159,7 +159,7 @@ impl Told {
         say(
             "changed on disk while the editor holds unsaved text, which differs from it now: ",
             &unsaved,
-            "",
+            "; not in the review, only restoring a checkpoint takes it back",
         );
         say("changed on disk; the editor still shows the text before: ", &behind, "");
         if 0 < hidden {
