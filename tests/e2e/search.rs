@@ -188,6 +188,59 @@ fn context_never_takes_the_room_of_a_match() {
     assert!(clamped.contains("20 is the most"), "{clamped}");
 }
 
+/// What a call of Chord's gives.
+fn chord(editor: &Editor, name: &str, input: Value) -> String {
+    let params = json!({ "name": name, "input": input, "dialect": "chord" });
+    let answer = editor.request("copydesk/tool/call", params);
+    answer["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn chord_shows_120_matches_in_12_kib() {
+    let hits: String = (0..400).map(|n| format!("hit {n}\n")).collect();
+    let wide: String = (0..100).map(|n| format!("wide {n} {}\n", "x".repeat(400))).collect();
+    let around = format!("{}\n", "y".repeat(100)).repeat(20);
+    let far: String = (0..50).map(|n| format!("far {n}\n{around}")).collect();
+    let (_workspace, editor) = desk(&[("hits", &hits), ("wide", &wide), ("far", &far)]);
+    let rows = |text: &str, of: &str| text.lines().filter(|it| it.starts_with(of)).count();
+    let found = chord(&editor, "grep", json!({ "pattern": "hit" }));
+    assert_eq!(rows(&found, "hits:"), 120);
+    assert!(found.ends_with("[there is more; narrow the pattern, paths or includes]\n"), "{found}");
+    let found = chord(&editor, "grep", json!({ "pattern": "wide" }));
+    let (shown, told) = found.split_at(found.find("[there is more").unwrap());
+    let row = "wide:10:wide 10 ".len() + 401;
+    assert!((12 * 1024 - row..=12 * 1024).contains(&shown.len()), "{}", shown.len());
+    assert!(told.contains("[note: the result was cut at 12 KB; narrow the"), "{told}");
+    let found = chord(&editor, "grep", json!({ "pattern": "far", "context_lines": 25 }));
+    assert_eq!(rows(&found, "far:"), 50, "context takes no room of a match");
+    let lines = lines(&found);
+    // The first window is whole, the last ones are bare.
+    assert!(
+        lines[1..21].iter().all(|it| it.starts_with("| far-")) && lines[21].starts_with("far:22:")
+    );
+    assert!(found.contains("far:1009:far 48\n--\nfar:1030:far 49\n"), "{found}");
+    let shown = found.find("[note").unwrap();
+    assert!((12 * 1024 - 120..=12 * 1024).contains(&shown), "{shown}");
+    for note in
+        ["25 lines of context were asked for; 20 is the most", "surrounding lines of later matches"]
+    {
+        assert!(found.contains(note), "{note}: {found}");
+    }
+}
+
+#[test]
+fn chord_shows_250_names_in_16_kib() {
+    let name = |n: usize| format!("{n:03}.{}", if n < 300 { "a".into() } else { "b".repeat(160) });
+    let names: Vec<String> = (0..500).map(name).collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "")).collect();
+    let (_workspace, editor) = desk(&files);
+    let found = chord(&editor, "glob", json!({ "patterns": ["*.a"] }));
+    let told = "[showing 250 of 300, newest first; use a narrower pattern or path]\n";
+    assert_eq!((found.lines().count(), found.ends_with(told)), (251, true), "{found}");
+    let found = chord(&editor, "glob", json!({ "patterns": ["*.b*"] }));
+    assert_eq!(found.find("[showing 99 of 200"), Some(99 * 165), "{found}");
+}
+
 #[test]
 fn a_long_line_is_shown_around_its_match() {
     let line = format!("{}needle{}\n", "x".repeat(50_000), "y".repeat(50_000));

@@ -86,11 +86,11 @@ impl Tool for Glob {
         let mut shown = 0;
         for hit in &found.hits {
             let name = layout::name(cx.place.shown(&hit.location), cx.dialect.context);
-            if most.name_bytes < text.len() + name.len() {
+            let row = format!("{name}{}\n", if hit.is_dir { "/" } else { "" });
+            if most.name_bytes < text.len() + row.len() {
                 break;
             }
-            text.push_str(&name);
-            text.push_str(if hit.is_dir { "/\n" } else { "\n" });
+            text.push_str(&row);
             shown += 1;
         }
         if found.hits.is_empty() {

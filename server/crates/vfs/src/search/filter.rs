@@ -26,20 +26,14 @@ impl Globs {
         }
         let mut builder = OverrideBuilder::new(root);
         for glob in globs {
-            let error = |error: ignore::Error| QueryError::Glob {
-                glob: glob.clone(),
-                reason: error.to_string(),
-            };
+            let error = |error| malformed(glob, error);
             let glob = relative(root, glob);
             builder.add(&glob).map_err(error)?;
             if let Some(named) = named(root, &glob) {
                 builder.add(&named).map_err(error)?;
             }
         }
-        let build = |error: ignore::Error| QueryError::Glob {
-            glob: globs.join(", "),
-            reason: error.to_string(),
-        };
+        let build = |error| malformed(&globs.join(", "), error);
         Ok(Globs {
             globs: builder.build().map_err(build)?,
             root: root.to_owned(),
@@ -79,6 +73,20 @@ impl Globs {
                 .take_while(|folder| *folder != self.root && folder.starts_with(&self.root))
                 .any(|folder| self.globs.matched(folder, true).is_ignore())
     }
+}
+
+/// Says in a line what is wrong with a glob, which may be of any length.
+fn malformed(glob: &str, error: ignore::Error) -> QueryError {
+    const MOST: usize = 200;
+    let reason = match error {
+        ignore::Error::Glob { err, .. } => err,
+        other => other.to_string(),
+    };
+    let short = |text: &str| match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    };
+    QueryError::Glob { glob: short(glob), reason: short(&reason) }
 }
 
 /// A glob as the matcher wants it: relative to the root, a folder meaning everything in it.

@@ -614,8 +614,10 @@ proptest! {
     }
 }
 
+mod any;
 mod bytes;
 mod documents;
 mod ignoring;
 mod ripgrep;
 mod visibility;
+mod wildmatch;

@@ -648,4 +648,41 @@ proptest! {
             }
         }
     }
+
+    /// The lines around matches are those that `rg` prints, with its marks.
+    #[test]
+    fn any_context(
+        texts in prop::collection::vec("([abc]{0,2}\n){0,12}[abc]{0,2}", 1..4),
+        pattern in prop::sample::select(vec!["a", "^a", "ab|c", "b+$", "^$", "[^a]", "a\\nb", "(?s)b.c"]),
+        multiline in any::<bool>(),
+        before in 0usize..4,
+        after in 0usize..4,
+    ) {
+        let case = case(&[]);
+        for (at, text) in texts.iter().enumerate() {
+            fs::write(case.path(&format!("{at}")), text).unwrap();
+        }
+        let query = case.with(pattern, |query| {
+            query.pattern.multiline = multiline;
+            (query.before, query.after) = (before, after);
+        });
+        let Ok(found) = case.vfs.grep(&query, &|| false) else { return Ok(()) };
+        let row = |file: &GrepFile, line: &GrepLine| {
+            let mark = if line.is_context { '-' } else { ':' };
+            format!("{}\0{}{mark}{}", name(&file.location, case.folder.path()), line.number, line.text)
+        };
+        let rows = |file: &GrepFile| file.lines.iter().map(|line| row(file, line)).collect::<Vec<_>>();
+        let ours: Vec<String> = found.files.iter().flat_map(rows).collect();
+        let (before, after) = (before.to_string(), after.to_string());
+        let mut args = vec!["-n", "--sort=path", "-B", &before, "-A", &after, "-e", pattern];
+        if multiline {
+            args.extend(["-U", "--multiline-dotall"]);
+        }
+        if pattern.contains('$') && !multiline {
+            args.push("--crlf");
+        }
+        let theirs = String::from_utf8(rg(case.folder.path(), &args).unwrap()).unwrap();
+        let theirs: Vec<&str> = theirs.lines().filter(|line| *line != "--").collect();
+        prop_assert_eq!(ours, theirs);
+    }
 }
