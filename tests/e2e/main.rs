@@ -9,6 +9,7 @@
     reason = "tests stand outside the product: they make files, start processes and fail by panicking"
 )]
 
+mod back_again;
 mod bad_input;
 mod bare;
 mod blocking;

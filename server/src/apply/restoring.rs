@@ -432,7 +432,7 @@ impl Parts {
         let shown = open.is_some_and(|it| target.text().is_some_and(|text| shows(&it.rope, text)));
         let is_shown = shown && target.image().is_some() && self.vfs.is_behind(location);
         let is_known = target.image().is_some() || *target == State::Absent;
-        if !is_shown && !(is_known && self.vfs.is_apart(location)) {
+        if !(is_shown || is_known && self.vfs.is_apart(location)) {
             return Err(refused(location, BEHIND));
         }
         self.exchange(location, (now, target)).await

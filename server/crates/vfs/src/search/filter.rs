@@ -86,6 +86,12 @@ fn malformed(glob: &str, error: ignore::Error) -> QueryError {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     };
+    // It quotes what it found as it is.
+    let shown = |it: char| {
+        let escaped = it.is_control().then(|| it.escape_default().to_string());
+        escaped.unwrap_or_else(|| it.to_string())
+    };
+    let reason: String = reason.chars().map(shown).collect();
     QueryError::Glob { glob: short(glob), reason: short(&reason) }
 }
 

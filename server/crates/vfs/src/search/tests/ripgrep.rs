@@ -658,6 +658,8 @@ proptest! {
         before in 0usize..4,
         after in 0usize..4,
     ) {
+        // `rg` finds an empty line behind the last one there, and prints what is around it, but not it.
+        prop_assume!(!(multiline && pattern == "^$"));
         let case = case(&[]);
         for (at, text) in texts.iter().enumerate() {
             fs::write(case.path(&format!("{at}")), text).unwrap();
