@@ -11,6 +11,9 @@ local info, warn = vim.log.levels.INFO, vim.log.levels.WARN
 
 ---@type string[] tokens of decisions, the last one on top
 local undoable = {}
+--- Decisions whose answers are on their way, of which server, and what waits for them.
+local deciding = { count = 0, server = nil } ---@type { count: integer, server: integer? }
+local waiting = {} ---@type fun()[]
 
 ---@param count integer
 ---@param word string
@@ -42,15 +45,38 @@ local function report(action, result)
   log.tell(text, level)
 end
 
+--- Whether an answer is still to come; a server that ended gives none.
+---@return boolean
+local function is_deciding()
+  local now = client.get()
+  return deciding.count > 0 and now ~= nil and now.id == deciding.server
+end
+
+--- Does what waited for the answers.
+local function go_on()
+  local now = waiting
+  waiting = {}
+  for _, act in ipairs(now) do
+    act()
+  end
+end
+
 ---@param action 'accept'|'reject'
 ---@param items copydesk.protocol.ReviewItem[]
 ---@param comment string?
 local function resolve(action, items, comment)
+  local server = client.get()
+  deciding =
+    { count = is_deciding() and deciding.count + 1 or 1, server = server and server.id or nil }
   client.request('copydesk/review/resolve', {
     action = action,
     items = items,
     comment = comment ~= '' and comment or nil,
   }, function(problem, result)
+    deciding.count = deciding.count - 1
+    if deciding.count == 0 then
+      vim.schedule(go_on)
+    end
     if problem or type(result) ~= 'table' then
       local reason = problem and problem.message or 'no answer'
       log.tell(('%s did not work: %s'):format(action, reason))
@@ -213,6 +239,10 @@ end
 
 --- Takes the last decision back; again, the one before it.
 function M.undo()
+  if is_deciding() then
+    waiting[#waiting + 1] = M.undo
+    return
+  end
   local token = undoable[#undoable]
   if not token then
     log.tell('no decision to take back', info)

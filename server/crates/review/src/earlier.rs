@@ -4,13 +4,14 @@
 //! checked out again, a file caught while it was written) has what was pending in it then, but for what
 //! was accepted since. Nothing of it is taken for something that was typed.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use text::{ChangeSet, Rope};
 
 use crate::HunkId;
 use crate::file::{Edited, File};
+use crate::ledger::Decision;
 use crate::unsure::smallest;
 
 /// States kept of each kind.
@@ -24,8 +25,8 @@ const ACCEPTED: usize = 1_000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Earlier {
     states: VecDeque<State>,
-    /// Hunks that were accepted, and are pending nowhere.
-    accepted: BTreeSet<HunkId>,
+    /// Hunks that were accepted and are pending nowhere, each with what undoes that.
+    accepted: BTreeMap<HunkId, u64>,
     /// The ledger's revision when it was last added to.
     pub rev: u64,
 }
@@ -54,22 +55,22 @@ impl Earlier {
     }
 
     /// These hunks do not come back by themselves.
-    pub fn accept(&mut self, hunks: &BTreeSet<HunkId>) {
-        self.accepted.extend(hunks.iter().cloned());
+    pub fn accept(&mut self, hunks: &BTreeSet<HunkId>, token: u64) {
+        self.accepted.extend(hunks.iter().map(|it| (it.clone(), token)));
         if self.accepted.len() > ACCEPTED {
             let known: BTreeSet<HunkId> =
                 self.states.iter().flat_map(|it| it.file.hunks()).collect();
-            self.accepted.retain(|it| known.contains(it));
+            self.accepted.retain(|it, _| known.contains(it));
         }
     }
 
     /// These hunks are pending: they may come back again.
     pub fn reopen(&mut self, hunks: &[HunkId]) {
-        self.accepted.retain(|it| !hunks.contains(it));
+        self.accepted.retain(|it, _| !hunks.contains(it));
     }
 
     fn is_open(&self, file: &File) -> bool {
-        file.hunks().iter().any(|it| !self.accepted.contains(it))
+        file.hunks().iter().any(|it| !self.accepted.contains_key(it))
     }
 
     fn push(&mut self, file: File, kind: Kind) {
@@ -134,17 +135,27 @@ impl File {
             self.become_again(known);
             let since = smallest(&ChangeSet::between(&self.current, &after), &self.current);
             self.person_edit(&since);
-            return Edited::Hunks;
+            return self.settle_equal(Edited::Hunks);
         }
         if known.is_some() || self.is_touched_by(changes) {
             self.note(if sweeps { Kind::Jump } else { Kind::Step });
         }
         let edited = self.person_edit(changes);
-        let Some(known) = known else { return edited };
+        let Some(known) = known else { return self.settle_equal(edited) };
         let is_same = known.pieces == self.pieces && known.base == self.base;
         // What can be undone is what could be then.
         self.become_again(known);
         if is_same { edited } else { Edited::Hunks }
+    }
+
+    /// Where the text is the base, however it came to that, nothing of the agent's is left.
+    pub fn settle_equal(&mut self, edited: Edited) -> Edited {
+        if self.existence.is_some() || self.pieces.is_empty() || self.base != self.current {
+            return edited;
+        }
+        let hunks = self.hunks().into_iter().collect();
+        self.let_stay(&hunks);
+        Edited::Hunks
     }
 
     /// Whether a change reaches to a hunk.
@@ -197,12 +208,14 @@ impl File {
     /// An earlier state without what was accepted since; `None` where the file came or went since.
     fn renewed(&self, state: &File) -> Option<File> {
         let mut known = state.clone();
-        let accepted = &self.earlier.accepted;
-        let settled: BTreeSet<HunkId> =
-            known.hunks().into_iter().filter(|it| accepted.contains(it)).collect();
-        if !settled.is_empty() {
-            known.let_stay(&settled);
+        let mut settled: BTreeMap<u64, BTreeSet<HunkId>> = BTreeMap::new();
+        for id in known.hunks() {
+            if let Some(token) = self.earlier.accepted.get(&id) {
+                settled.entry(*token).or_default().insert(id);
+            }
         }
+        // It can be undone here too.
+        settled.iter().for_each(|(token, hunks)| known.decide(hunks, Decision::Accept, *token));
         let is_there = known.existence == self.existence && known.presence == self.presence;
         is_there.then_some(known)
     }

@@ -207,11 +207,6 @@ impl File {
             added += edit.text.len();
             removed += edit.range.len();
         }
-        if self.existence.is_none() && !self.pieces.is_empty() && self.base == self.current {
-            // However it came to it: nothing of the agent's is left.
-            self.pieces.clear();
-            edited = Edited::Hunks;
-        }
         if self.stand_with_text() {
             edited = Edited::Hunks;
         }

@@ -262,6 +262,7 @@ impl<F: Ord + Clone> Ledger<F> {
             self.doubted.insert(file.clone());
         }
         let edited = found.person_edit(changes);
+        let edited = found.settle_equal(edited);
         if edited == Edited::Hunks || !hunks.is_empty() {
             self.changed(file);
             return Edited::Hunks;
@@ -343,7 +344,7 @@ impl<F: Ord + Clone> Ledger<F> {
             found.note(Kind::Milestone);
             found.decide(hunks, decision, token);
             if decision == Decision::Accept {
-                found.earlier.accept(hunks);
+                found.earlier.accept(hunks, token);
             }
             found.note(Kind::Milestone);
             self.changed(file);
