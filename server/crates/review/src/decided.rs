@@ -21,17 +21,6 @@ pub(crate) struct Rejection {
     pub agents: ChangeSet,
 }
 
-/// What came back in the place of a piece.
-#[derive(Default)]
-struct Came {
-    /// Where it is in the current text.
-    now: Range<usize>,
-    /// Bytes within `now` that the person wrote.
-    typed: Vec<Range<usize>>,
-    /// The agent's text, which went.
-    gone: String,
-}
-
 /// One piece that was rejected.
 #[derive(Clone, Debug)]
 pub(crate) struct Decided {
@@ -227,14 +216,15 @@ impl File {
                 }
                 Decision::Reject => {
                     let own = existence.take_if(|(_, id)| *id == piece.hunk).map(|(kind, _)| kind);
-                    let came = self.reject_piece(index, &piece, left.next().unwrap_or_default());
-                    self.remember(token, &piece.hunk, came, own);
+                    let (now, text) =
+                        self.reject_piece(index, &piece, left.next().unwrap_or_default());
+                    self.remember(token, &piece.hunk, (now, text), own);
                 }
             }
             self.pieces.remove(index);
         }
         if let (Some((kind, id)), Decision::Reject) = (existence, decision) {
-            self.remember(token, &id, Came::default(), Some(kind));
+            self.remember(token, &id, (0..0, String::new()), Some(kind));
         }
         if decision == Decision::Reject {
             self.came_or_went_back(kind);
@@ -242,22 +232,23 @@ impl File {
         self.forget_origins();
     }
 
-    /// Puts a piece's old text back, with what was to be left of it and where it was then.
+    /// Puts a piece's old text back, with what was to be left of it and where it was then; gives where
+    /// it is and what went.
     fn reject_piece(
         &mut self,
         index: usize,
         piece: &Piece,
         (was, left): (Range<usize>, Left),
-    ) -> Came {
+    ) -> (Range<usize>, String) {
         let Left { text: kept, typed, beside, agents, .. } = left;
         let start = piece.now.start;
         self.set_base(index, &kept);
         self.set_now(index, &kept);
-        let typed: Vec<Range<usize>> =
-            typed.iter().map(|it| start + it.start..start + it.end).collect();
         for decided in &mut self.decided {
             if decided.now.start <= start && start + kept.len() <= decided.now.end {
-                typed.iter().for_each(|it| add_range(&mut decided.typed, it.clone()));
+                for it in &typed {
+                    add_range(&mut decided.typed, start + it.start..start + it.end);
+                }
             }
         }
         let mut added = kept.len();
@@ -266,18 +257,18 @@ impl File {
             self.person_outside(at..at, &lines);
             added += lines.len();
         }
-        Came { now: start..start + kept.len(), typed, gone: agents }
+        (start..start + kept.len(), agents)
     }
 
     fn remember(
         &mut self,
         token: Option<u64>,
         hunk: &HunkId,
-        Came { now, typed, gone: text }: Came,
+        (now, text): (Range<usize>, String),
         existence: Option<Existence>,
     ) {
         let Some(token) = token else { return };
-        let hunk = hunk.clone();
+        let (hunk, typed) = (hunk.clone(), Vec::new());
         self.decided.push(Decided { token, hunk, now, typed, text, existence, superseded: false });
     }
 

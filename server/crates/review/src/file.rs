@@ -45,7 +45,7 @@ pub(crate) struct Left {
     pub typed: Vec<Range<usize>>,
     /// Lines of theirs beside it, and where in the current text, in order.
     pub beside: Vec<(usize, String)>,
-    /// What goes, without what the person wrote.
+    /// What goes, without those lines.
     pub agents: String,
     /// The person's share of it: what they wrote goes from one place to another.
     pub theirs: Vec<Edit>,
@@ -236,19 +236,15 @@ impl File {
             let old =
                 slice(&self.base, &(piece.base.start + old.start..piece.base.start + old.end));
             left.rest.push(Edit::new(start + gone.start..start + gone.end, old));
-            let mut copied = gone.start;
-            for lines in kept.lines.iter().filter(|it| gone.start <= it.start && it.end <= gone.end)
-            {
-                left.agents.push_str(new.get(copied..lines.start).unwrap_or_default());
-                copied = lines.end;
-            }
-            left.agents.push_str(new.get(copied..gone.end).unwrap_or_default());
         }
+        let mut copied = 0;
         for lines in kept.lines {
             let written = new.get(lines.clone()).unwrap_or_default();
             left.theirs.push(Edit::new(start + lines.start..start + lines.end, ""));
             if let Some(at) = self.line_beside(index, piece, written) {
                 left.beside.push((at, written.to_owned()));
+                left.agents.push_str(new.get(copied..lines.start).unwrap_or_default());
+                copied = lines.end;
             } else {
                 left.theirs.push(Edit::new(piece.now.end..piece.now.end, written));
                 let start = left.text.len();
@@ -256,6 +252,7 @@ impl File {
                 add_range(&mut left.typed, start..left.text.len());
             }
         }
+        left.agents.push_str(new.get(copied..).unwrap_or_default());
         left.beside.sort_by_key(|(at, _)| *at);
         let beside = left.beside.iter();
         left.theirs.extend(beside.map(|(at, lines)| Edit::new(*at..*at, lines.clone())));
