@@ -69,18 +69,6 @@ impl Decided {
         }
     }
 
-    /// The agent's text in place of the old one, before what the person typed there meanwhile.
-    fn coming_back(&self) -> Vec<Edit> {
-        let mut edits = Vec::with_capacity(self.typed.len() + 1);
-        let (mut from, mut text) = (self.now.start, self.text.clone());
-        for typed in &self.typed {
-            edits.push(Edit::new(from..typed.start, std::mem::take(&mut text)));
-            from = typed.end;
-        }
-        edits.push(Edit::new(from..self.now.end, text));
-        edits
-    }
-
     /// Follows a replacement; whether it reached into the text.
     fn moved(&mut self, range: &Range<usize>, len: usize) -> bool {
         if range.end <= self.now.start {
@@ -306,10 +294,17 @@ impl File {
         }
     }
 
-    /// What brings the agent's text back beside what is there now, which stays where it is.
+    /// What brings the agent's text back beside what is there now.
     pub fn undo_changes(&self, records: &[Decided]) -> ChangeSet {
         let len = self.current.len_bytes();
-        let edits = records.iter().flat_map(Decided::coming_back).collect();
+        let edits = records.iter().map(|it| Edit::new(it.now.clone(), self.restored(it))).collect();
         ChangeSet::new(len, edits).unwrap_or_else(|_| ChangeSet::identity(len))
+    }
+
+    /// The agent's text as it comes back: with what the person typed in its place meanwhile.
+    fn restored(&self, record: &Decided) -> String {
+        let mut text = record.text.clone();
+        record.typed.iter().for_each(|it| text.push_str(&slice(&self.current, it)));
+        text
     }
 }

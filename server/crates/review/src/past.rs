@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use text::{Bias, ChangeSet};
 
-use crate::decided::{Decided, Rejection};
+use crate::decided::Rejection;
 use crate::earlier::Earlier;
 use crate::file::File;
 use crate::ledger::Decision;
@@ -299,11 +299,12 @@ impl File {
         file.decided = others;
         file.decided.retain(|it| Some(it.token) != token);
         let back = self.undo_changes(&own);
+        let places = back.placed().map(|(_, placed)| placed.start);
         let mut known = Given::new();
-        for (edit, placed) in back.placed() {
-            let around =
-                |it: &&Decided| it.now.start <= edit.range.start && edit.range.end <= it.now.end;
-            known.extend(own.iter().find(around).map(|it| (placed.start, it.hunk.clone())));
+        for place in places {
+            let before = back.invert(&self.current).map_pos(place, Bias::Left);
+            let record = own.iter().find(|it| it.now.start == before);
+            known.extend(record.map(|it| (place, it.hunk.clone())));
         }
         if let Some(Event::Decided(done)) = file.past.events.get_mut(at).map(Arc::make_mut) {
             done.token = None;
